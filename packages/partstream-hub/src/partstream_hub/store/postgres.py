@@ -9,9 +9,11 @@ from __future__ import annotations
 import json
 import logging
 import re
+import selectors
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -22,7 +24,8 @@ from partstream_hub.store.values import Access, Query, Transaction
 
 try:
     import psycopg
-    from psycopg import conninfo, errors
+    from psycopg import conninfo, errors, pq
+    from psycopg.adapt import PyFormat, Transformer
     from psycopg.types.numeric import Int8Dumper
 except ImportError as error:
     raise values.DriverMissingError from error
@@ -41,6 +44,8 @@ _COMMIT_SECONDS: Final = 1.0
 """The most that the event loop waits for a transaction, and for the end of one that may have been committed."""
 _ATTEMPTS: Final = 3
 """How often a transaction is begun that the database itself has taken back, or whose connection was gone."""
+_MOST_PLANNED: Final = 200
+"""The most statements that stay planned for a connection after a transaction; with more, all are forgotten."""
 _LOCK: Final = "SELECT pg_advisory_xact_lock(CAST(? AS INTEGER), hashtext(current_schema()))"
 _MIGRATION_LOCK: Final = 0x70617274  # `part`
 _WORDS: Final = {
@@ -62,17 +67,89 @@ _TAKEN_BACK: Final = (errors.SerializationFailure, errors.DeadlockDetected)
 _UNUSABLE: Final = (errors.InsufficientPrivilege, errors.InvalidCatalogName, errors.UndefinedTable)
 
 
-class _Connection(psycopg.Connection[tuple[Any, ...]]):
+class _Connection:
+    """A connection in pipeline mode: what is said is sent with the next question, and each statement is planned once.
+
+    The cursors of the driver take more time than the database for statements as short as ours: only its types of values
+    and its libpq are used. After an error of the database a connection is closed.
+    """
+
     ends: float | None = None  # until when it is waited for, by `time.monotonic`; None for ever
 
-    def wait(self, gen: Any, interval: float = 0.1, timeout: float | None = None) -> Any:
-        if self.ends is None:
-            return super().wait(gen, interval, timeout)
-        try:
-            return super().wait(gen, interval, max(0.0, self.ends - time.monotonic()))
-        except psycopg.OperationalError:  # nothing more can be asked of it, nor the end of its pipeline
-            self.close()
-            raise
+    def __init__(self, address: str) -> None:
+        self._driver = psycopg.Connection.connect(address, autocommit=True, **_parameters(address))
+        # Else numbers of other sizes have other types, and each of them a statement of its own to be planned.
+        self._driver.adapters.register_dumper(int, Int8Dumper)
+        self._values = Transformer(self._driver)
+        self._wire = self._driver.pgconn
+        self._wire.enter_pipeline_mode()
+        self._names: dict[tuple[str, tuple[int, ...] | None], bytes] = {}
+        self._unread: deque[bool] = deque()  # the results that are to come, and whether the rows of each are asked for
+        self._selector = selectors.DefaultSelector()
+        self._selector.register(self._wire.socket, selectors.EVENT_READ)
+
+    def send(self, statement: str, parameters: Sequence[object] = (), *, is_question: bool = False) -> None:
+        """Says a statement, with `?` for each parameter and for nothing else."""
+        given = self._values.dump_sequence(parameters, [PyFormat.AUTO] * len(parameters))
+        types = self._values.types
+        name = self._names.get((statement, types))
+        if name is None:
+            name = self._names[statement, types] = b"%d" % len(self._names)
+            first, *rest = statement.split("?")
+            numbered = "".join((first, *(f"${number}{text}" for number, text in enumerate(rest, 1))))
+            self._wire.send_prepare(name, numbered.encode(), types)
+            self._unread.append(False)
+        self._wire.send_query_prepared(name, given, self._values.formats)
+        self._unread.append(is_question)
+
+    def answers(self) -> list[list[tuple[Any, ...]]]:
+        """Waits until all that was said is done; the rows of each question."""
+        self._wire.send_flush_request()
+        return self._read()
+
+    def end(self, statement: str) -> None:
+        """Says how a transaction ends, and waits for that."""
+        if len(self._names) > _MOST_PLANNED:
+            self._wire.send_query_params(b"DEALLOCATE ALL", None)
+            self._names.clear()
+            self._unread.append(False)
+        self.send(statement)
+        self._wire.pipeline_sync()
+        self._unread.append(False)
+        self._read()
+
+    def close(self) -> None:
+        """Closes it; what was not committed is taken back."""
+        self._selector.close()
+        self._driver.close()
+
+    def _read(self) -> list[list[tuple[Any, ...]]]:
+        answers = []
+        while self._unread:
+            result = self._result()
+            is_question = self._unread.popleft()
+            if result.status == pq.ExecStatus.FATAL_ERROR:
+                raise errors.error_from_result(result)
+            if is_question:
+                self._values.set_pgresult(result)
+                answers.append(self._values.load_rows(0, result.ntuples, tuple))
+        return answers
+
+    def _result(self) -> Any:
+        while True:
+            while not self._wire.is_busy():
+                if (result := self._wire.get_result()) is not None:
+                    return result
+            events = selectors.EVENT_READ | selectors.EVENT_WRITE * self._wire.flush()
+            self._selector.modify(self._wire.socket, events)
+            if not self._selector.select(None if self.ends is None else max(0.0, self.ends - time.monotonic())):
+                raise psycopg.OperationalError
+            self._wire.consume_input()
+
+
+def _was_lost(error: psycopg.Error) -> bool:
+    """Whether it is the end of a connection: of its own, or because the server ends."""
+    return (error.sqlstate or "57P").startswith("57P")
 
 
 class PostgresStore(HubStore):
@@ -94,20 +171,18 @@ class PostgresStore(HubStore):
         """Runs an action in one transaction."""
         with self._lock:
             for attempt in range(_ATTEMPTS):
-                is_last = attempt == _ATTEMPTS - 1
-                connection, is_new = self._connected()
-                work = _PostgresTransaction(connection, self._clock)
+                is_last, is_new = attempt == _ATTEMPTS - 1, self._connection is None
+                work = _PostgresTransaction(self._connected(), self._clock)
                 try:
-                    return self._run(connection, action, access, work)
+                    return self._run(action, access, work)
                 except _TAKEN_BACK as error:
                     _logger.warning("the database has taken a transaction back: %s", type(error).__name__)
                     if is_last:
                         raise values.StoreUnreachableError("too many transactions at once", _FIRST_REST) from None
                 except psycopg.Error as error:
-                    was_lost = connection.closed
                     explained = self._explained(error, access)
                     # The connection had gone while it was unused: a transaction without COMMIT was not carried out.
-                    if is_last or is_new or work.is_committing or not was_lost:
+                    if is_last or is_new or work.is_committing or not _was_lost(error):
                         raise explained from None
                     self._rests_until = 0.0
             raise AssertionError  # the last attempt returns or raises
@@ -116,14 +191,14 @@ class PostgresStore(HubStore):
         """Runs an action on a connection that is free, for a limited time: the event loop waits for it. One that takes
         longer is given up with its connection, and begun anew by the thread, unless it may have been committed."""
         connection = self._connection
-        if connection is None or connection.closed or not self._lock.acquire(blocking=False):
+        if connection is None or not self._lock.acquire(blocking=False):
             return None
-        work = _PostgresTransaction(connection, self._clock)
-        connection.ends = time.monotonic() + _AT_ONCE_SECONDS
         try:
-            return self._run(connection, action, Access.WRITE, work)
+            work = _PostgresTransaction(connection, self._clock)
+            connection.ends = time.monotonic() + _AT_ONCE_SECONDS
+            return self._run(action, Access.WRITE, work)
         except psycopg.Error as error:
-            if work.is_committing and connection.closed:
+            if work.is_committing and _was_lost(error):
                 raise self._explained(error, Access.WRITE) from None
             return None
         finally:
@@ -154,42 +229,41 @@ class PostgresStore(HubStore):
 
     # ---- internals ----
 
-    @staticmethod
-    def _run(
-        connection: _Connection, action: Callable[[Transaction], Result], access: Access, work: _PostgresTransaction
-    ) -> Result:
+    def _run(self, action: Callable[[Transaction], Result], access: Access, work: _PostgresTransaction) -> Result:
+        connection = work.connection
         try:
-            # Statements without rows wait for the next question: most transactions take two or three round trips.
-            with connection.pipeline():
-                for statement in _BEGIN[access]:
-                    connection.execute(statement)
-                result = action(work)
-                work.is_committing = True
-                if connection.ends is not None:
-                    connection.ends += _COMMIT_SECONDS
-                connection.execute("COMMIT")
+            # Most transactions take two round trips: statements without rows wait for the next question.
+            for statement in _BEGIN[access]:
+                connection.send(statement)
+            result = action(work)
+            work.is_committing = True
+            if connection.ends is not None:
+                connection.ends += _COMMIT_SECONDS
+            connection.end("COMMIT")
+        except psycopg.Error:
+            self._disconnect()
+            raise
         except BaseException:
-            with suppress(psycopg.Error):  # a connection that is gone has taken everything back
-                connection.execute("ROLLBACK")
+            try:
+                connection.end("ROLLBACK")
+            except psycopg.Error:
+                self._disconnect()
             raise
         return result
 
-    def _connected(self) -> tuple[_Connection, bool]:
-        """The connection, and whether it is new."""
-        if self._connection is not None and not self._connection.closed:
-            return self._connection, False
+    def _connected(self) -> _Connection:
+        if self._connection is not None:
+            return self._connection
         rest = self._rests_until - time.monotonic()
         if rest > 0:
             raise values.StoreUnreachableError("the last attempt to connect failed", round(rest, 2))
         try:
-            self._connection = _Connection.connect(self._address, autocommit=True, **_parameters(self._address))
+            self._connection = _Connection(self._address)
         except psycopg.Error as error:
             fault = next((said for words, said in _FAULTS.items() if words in str(error)), None)
             raise self._explained(error, Access.WRITE, fault and f"{self.where}: {fault}") from None
-        # Else numbers of other sizes have other types, and each of them a statement of its own to be planned.
-        self._connection.adapters.register_dumper(int, Int8Dumper)
         self._rest = 0.0
-        return self._connection, True
+        return self._connection
 
     def _disconnect(self) -> None:
         connection, self._connection = self._connection, None
@@ -212,7 +286,6 @@ class PostgresStore(HubStore):
             return values.HubStoreUnusableError(
                 self.where, reason, "a database that takes the statements of this version"
             )
-        self._disconnect()
         self._rest = min(max(self._rest * 2, _FIRST_REST), _LONGEST_REST)
         self._rests_until = time.monotonic() + self._rest
         return values.StoreUnreachableError(known or f"{self.where}: {reason}", self._rest)
@@ -241,7 +314,7 @@ def _parameters(address: str) -> dict[str, Any]:
 
 
 class _PostgresTransaction(Transaction):
-    """A transaction of Postgres, on a connection in pipeline mode."""
+    """A transaction of Postgres."""
 
     locking = " FOR UPDATE"
 
@@ -249,23 +322,20 @@ class _PostgresTransaction(Transaction):
 
     def __init__(self, connection: _Connection, clock: Callable[[], float] | None) -> None:
         super().__init__(connection, clock or self._read_time)
+        self.connection = connection
         self._time: float | None = None
         self.is_committing = False  # once all was said but COMMIT, it may be carried out, whatever is heard of it
 
     def note_time(self, time: float | None) -> None:
         self._time = time
 
-    def run(self, statement: str, parameters: Sequence[object] = ()) -> Any:
-        # No statement has a question mark of its own.
-        return self._connection.execute(statement.replace("%", "%%").replace("?", "%s"), tuple(parameters))
-
-    def run_many(self, statement: str, rows: Iterable[Sequence[object]]) -> None:
-        for row in rows:  # in the pipeline
-            self.run(statement, row)
+    def run(self, statement: str, parameters: Sequence[object] = ()) -> None:
+        self.connection.send(statement, parameters)
 
     def rows_of(self, *questions: Query) -> list[list[tuple[Any, ...]]]:
-        asked = [self.run(statement + self.locking * locks, given) for statement, given, locks in questions]
-        return [cursor.fetchall() for cursor in asked]
+        for statement, given, locks in questions:
+            self.connection.send(statement + self.locking * locks, given, is_question=True)
+        return self.connection.answers()
 
     def _read_time(self) -> float:
         if self._time is None:

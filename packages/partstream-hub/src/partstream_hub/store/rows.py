@@ -594,7 +594,8 @@ def _keep(work: Transaction, worker: str, rows: Iterable[values.LearnedRow]) -> 
     batch = int(batch) + 1
     work.run(SQL["next batch"], (batch,))
     ordered = sorted({row.key: row for row in rows}.values())
-    work.run_many(SQL["keep a fact"], [(row.key, row.kind, row.owner, batch, worker, row.value) for row in ordered])
+    for row in ordered:
+        work.run(SQL["keep a fact"], (row.key, row.kind, row.owner, batch, worker, row.value))
     for owner in sorted({row.owner for row in ordered if row.kind == SERIES}):
         work.run(SQL["trim a series"], (SERIES, owner, SERIES, owner, SERIES_LENGTH))
     if batch % _TRIMMED_EVERY == 0:

@@ -6,7 +6,7 @@ share, with `?` for each parameter, and no value is ever a part of one.
 """
 
 from __future__ import annotations
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import Enum, auto
 from typing import Any, Final, NamedTuple
 
@@ -232,33 +232,27 @@ class Query(NamedTuple):
 class Transaction:
     """A transaction that runs, on a connection of either driver."""
 
-    locking = ""  # what follows a question whose rows are locked; SQLite locks all of the file by itself
     clock = "NULL"  # the time of the database in a question; :meth:`note_time` takes it
 
     def __init__(self, connection: Any, clock: Callable[[], float]) -> None:
         self._connection = connection
         self._clock = clock
 
-    def run(self, statement: str, parameters: Sequence[object] = ()) -> Any:
-        """Runs a statement; the cursor with its rows, which a statement with `RETURNING` has too."""
-        return self._connection.execute(statement, tuple(parameters))
-
-    def run_many(self, statement: str, rows: Iterable[Sequence[object]]) -> None:
-        """Runs a statement once for each row of parameters."""
-        self._connection.executemany(statement, map(tuple, rows))
+    def run(self, statement: str, parameters: Sequence[object] = ()) -> None:
+        """Runs a statement for its effect alone."""
+        self._connection.execute(statement, tuple(parameters))
 
     def rows(self, statement: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
-        """The rows of a statement."""
-        rows: list[tuple[Any, ...]] = self.run(statement, parameters).fetchall()
-        return rows
+        """The rows of a statement, also of one with `RETURNING`."""
+        return self.rows_of(Query(statement, parameters))[0]
 
     def locked(self, statement: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         """The rows of a question about one table, locked in its `ORDER BY` until the transaction is over."""
-        return self.rows(statement + self.locking, parameters)
+        return self.rows_of(Query(statement, parameters, is_locking=True))[0]
 
     def rows_of(self, *questions: Query) -> list[list[tuple[Any, ...]]]:
         """The rows of several questions, asked one after the other, in the time of one."""
-        return [self.rows(statement + self.locking * locks, given) for statement, given, locks in questions]
+        return [self._connection.execute(one.statement, tuple(one.parameters)).fetchall() for one in questions]
 
     def note_time(self, time: float | None) -> None:
         """Takes in what a question said of `clock`; SQLite has no clock but the machine's."""

@@ -1,0 +1,59 @@
+"""A connection to Postgres: how often it is waited for, what it sends, and how many statements are planned."""
+
+import pytest
+
+from hub.stores import HubDatabase, row
+from hub.test_reservations import RULE
+from partstream_hub.directory import Need
+from partstream_hub.store import postgres
+from partstream_hub.store.rows import Batch, Granted, Reserve, Settle
+from partstream_hub.store.values import AnswerContent, Charge
+
+
+def batch(number: int, granted: Granted | None, windows: dict[str, int], text: str = "") -> Batch:
+    """The end of one answer and the beginning of the next."""
+    before, ended = f"a{number - 1}", []
+    if granted is not None:
+        numbers = tuple(granted.windows.values())
+        content = AnswerContent(before, 0.0, "ana", text, text) if text else None
+        ended = [Settle(row(before, Charge(numbers[0], 7)), content, numbers)]
+    return Batch(ended, reserves=[Reserve(row(f"a{number}"), [Need(RULE, 9, 9)])], windows=windows)
+
+
+@pytest.mark.parametrize("most_planned", [1, 5, 200])
+def test_an_answer_waits_for_two_round_trips_and_no_statement_is_planned_twice(
+    postgres_address: str, monkeypatch: pytest.MonkeyPatch, most_planned: int
+) -> None:
+    monkeypatch.setattr(postgres, "_MOST_PLANNED", most_planned)
+    trips: list[int] = []
+    read = postgres._Connection._read
+    monkeypatch.setattr(postgres._Connection, "_read", lambda one: (trips.append(len(one._unread)), read(one))[1])
+    database = HubDatabase("postgres", postgres_address)
+    store = database.migrated()
+    windows = {name: window.id for name, window in store.open_windows([RULE]).items()}
+    found = None
+    for number in range(5):
+        trips.clear()
+        (found,) = store.carry_out("w1", batch(number, found, windows)).reserved
+        assert isinstance(found, Granted)
+    assert len(trips) == 2
+    # BEGIN, release, enter, lock; then charge, reserve, COMMIT and its end. Planning is one more for each.
+    assert (sum(trips) == 8) is (most_planned == 200)
+    ((planned,),) = store.read("SELECT count(*) FROM pg_prepared_statements")
+    assert planned <= max(most_planned, 20)
+    assert store.check() == []
+    database.close()
+
+
+def test_what_is_larger_than_all_buffers_on_the_way_is_sent_and_comes_back(postgres_address: str) -> None:
+    database = HubDatabase("postgres", postgres_address)
+    store = database.migrated()
+    windows = {name: window.id for name, window in store.open_windows([RULE]).items()}
+    (found,) = store.carry_out("w1", batch(0, None, windows)).reserved
+    assert isinstance(found, Granted)
+    text = "word " * 2_000_000
+    store.carry_out("w1", batch(1, found, windows, text))
+    kept = store.contents("a0")
+    assert kept is not None
+    assert kept.request == kept.response == text
+    database.close()
