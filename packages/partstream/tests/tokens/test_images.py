@@ -117,7 +117,7 @@ def test_a_damaged_header_gives_a_size_or_none(write, data):
     ],
 )
 def test_an_image_costs_what_the_providers_formula_says(family, size, tokens):
-    assert image_cost_of(family).tokens(Dimensions(*size)) == tokens
+    assert image_cost_of(family)(Dimensions(*size)) == tokens
 
 
 @pytest.mark.parametrize(
@@ -125,9 +125,9 @@ def test_an_image_costs_what_the_providers_formula_says(family, size, tokens):
 )
 def test_the_largest_image_stays_just_under_the_limit(family, most):
     for size in ((8000, 8000), (3000, 2000), (2000, 3100)):
-        assert 0.9 * most <= image_cost_of(family).tokens(Dimensions(*size)) <= most
+        assert 0.9 * most <= image_cost_of(family)(Dimensions(*size)) <= most
 
 
 @given(st.sampled_from(sorted(IMAGE_COSTS)), st.integers(1, 60_000), st.integers(1, 60_000))
 def test_every_image_costs_something_and_no_image_costs_a_context(family, width, height):
-    assert 1 <= image_cost_of(family).tokens(Dimensions(width, height)) < 3_000_000
+    assert 1 <= image_cost_of(family)(Dimensions(width, height)) < 3_000_000

@@ -28,7 +28,7 @@ from partstream.codec.limits import LARGE_BYTES
 from partstream.conversation.turns import short_digest
 from partstream.lm.cancellation import EventEmitter
 from partstream.lm.messages import ChatMessage, Tool
-from partstream.lm.parts import DataPart, MessagePart, TextPart, ToolCallPart, ToolResultPart, Usage, is_mark
+from partstream.lm.parts import DataPart, TextPart, ToolCallPart, ToolResultPart, Usage, is_mark
 from partstream.tokens import records
 from partstream.tokens.counting import Counters, MessageCounter, json_text
 from partstream.tokens.families import NO_TOKENS, CountSource, TokenCount
@@ -410,7 +410,8 @@ class TokenAccounting:
             self._ledger.keep_counts(scope.name, new)
         if correction.size_factor is not None or not any(others):
             return items
-        return with_transferred(items, others, correction.learned_factor)
+        factor = correction.factor_of_texts if correction.is_learned else None  # of the upstream's own answers
+        return with_transferred(items, others, factor)
 
 
 def _new_rows(
@@ -463,7 +464,7 @@ class CountedItem(NamedTuple):
     @classmethod
     def of(cls, digest: records.Digest, row: records.CountRow, correction: Correction) -> CountedItem:
         """The item with the best number of its own scope: reported, else counted, else estimated and corrected."""
-        source = CountSource.ESTIMATED if correction.corrects_counts else row.source
+        source = CountSource.ESTIMATED if correction.counted_factor is not None else row.source
         if row.reported is not None:
             return cls(digest, row, row.reported, CountSource.REPORTED if row.is_alone else source)
         if source is CountSource.ESTIMATED:
@@ -506,14 +507,8 @@ def with_transferred(
     usable: dict[int, tuple[float, float]] = {}  # what the other family's tokenizer counted, and its upstream reported
     for number, (item, other) in enumerate(zip(items, others, strict=True)):
         is_estimate = not item.is_reported and item.source is CountSource.ESTIMATED
-        if (
-            is_estimate
-            and other is not None
-            and other.counted > 0
-            and other.reported is not None
-            and other.reported > 0
-        ):
-            usable[number] = other.counted, other.reported
+        if is_estimate and other is not None and other.counted > 0 and (reported := other.reported or 0) > 0:
+            usable[number] = other.counted, reported
     if not usable:
         return list(items)
     scale = 1.0
@@ -547,11 +542,6 @@ class UnattributedTokens:
     def is_telling(self) -> bool:
         """Whether a factor for the estimator can be learned."""
         return self.is_large and self.tokens > self.counted and self.estimated >= self.counted / 4
-
-    @property
-    def of_estimated(self) -> float:
-        """The reported tokens of the estimated items; counted items need no correction."""
-        return self.tokens - self.counted
 
 
 def unattributed_tokens(base: float, items: Iterable[CountedItem], reported: float) -> UnattributedTokens:
@@ -608,16 +598,6 @@ class Correction:
     is_learned: bool = False
 
     @property
-    def corrects_counts(self) -> bool:
-        """Whether exact counts are only estimates for this upstream."""
-        return self.counted_factor is not None
-
-    @property
-    def learned_factor(self) -> float | None:
-        """The factor for estimates that was learned from the upstream's own answers, or None."""
-        return self.factor_of_texts if self.is_learned else None
-
-    @property
     def factor_of_texts(self) -> float:
         """The factor for estimates that do not come from bytes."""
         return self.factor if self.counted_factor is None else self.counted_factor
@@ -669,7 +649,8 @@ class Corrections:
         is_exact = unattributed.counted > 0
         self.of(family, scope, is_exact=is_exact)  # kept estimates were made with the correction before this answer
         if unattributed.is_telling:
-            self._keep(family, unattributed.estimated, unattributed.of_estimated)
+            # Counted items need no correction.
+            self._keep(family, unattributed.estimated, unattributed.tokens - unattributed.counted)
         if unattributed.by_size is not None:
             for owner in (scope, self._upstream) if is_exact else (scope,):
                 of_texts, of_bytes = _keys(owner)
@@ -749,17 +730,13 @@ def _size_of_json(value: object) -> int:
     return len(json_text(value).encode())
 
 
-def size_of_message(message: ChatMessage) -> int | None:
-    """The bytes of a message's text; None if the message also holds an image or a file.
+def size_of_message(message: ChatMessage | ToolResultPart) -> int | None:
+    """The bytes of the text of a message or a result; None if it also holds an image or a file.
 
     Thinking is left out: only few upstreams get it back, in their own forms.
     """
-    return _size_of_parts(message.content)
-
-
-def _size_of_parts(parts: Iterable[MessagePart]) -> int | None:
     total = 0
-    for part in parts:
+    for part in message.content:
         size: int | None = 0
         match part:
             case TextPart(value=text):
@@ -767,7 +744,7 @@ def _size_of_parts(parts: Iterable[MessagePart]) -> int | None:
             case ToolCallPart():
                 size = size_of_text(part.name) + _size_of_json(part.input)
             case ToolResultPart():
-                size = _size_of_parts(part.content)
+                size = size_of_message(part)
             case DataPart() if not is_mark(part.mime_type):
                 size = None
         if size is None:

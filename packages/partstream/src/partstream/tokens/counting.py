@@ -19,7 +19,7 @@ import importlib.util
 import os
 import tempfile
 from binascii import unhexlify
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import IntEnum
 from fnmatch import fnmatchcase
 from importlib.machinery import EXTENSION_SUFFIXES, ExtensionFileLoader
@@ -60,8 +60,7 @@ class MessageCounter:
 
     def __init__(self, family: str, counters: Counters | None = None) -> None:
         self.family = family
-        self._counter = None if counters is None else counters.of_family(family)
-        self._counter_version = "" if counters is None else counters.version_of(family)
+        self._counter, self._counter_version = (None, "") if counters is None else counters.found_for(family)
         self._vocabulary = families.vocabulary_of(family)
         self._overheads = families.overheads_of(family)
         self._image_cost = files.image_cost_of(family)
@@ -120,7 +119,7 @@ class MessageCounter:
     def count_image(self, data: bytes) -> families.TokenCount:
         """The tokens of an encoded image; always an estimate, because a provider may scale the image first."""
         found = files.read_dimensions(data)
-        return families.TokenCount(self._image_cost.tokens(found or _UNREADABLE_IMAGE), families.CountSource.ESTIMATED)
+        return families.TokenCount(self._image_cost(found or _UNREADABLE_IMAGE), families.CountSource.ESTIMATED)
 
 
 def _count_thinking(counter: MessageCounter, part: parts.ThinkingPart) -> families.TokenCount:
@@ -224,13 +223,10 @@ class Counters:
 
     def of_family(self, family: str) -> Counter | None:
         """The exact counter of a family, or None."""
-        return self._found_for(family)[0]
+        return self.found_for(family)[0]
 
-    def version_of(self, family: str) -> str:
-        """The version of a family's counter, which distinguishes its counts from another's; empty without a counter."""
-        return self._found_for(family)[1]
-
-    def _found_for(self, family: str) -> tuple[Counter | None, str]:
+    def found_for(self, family: str) -> tuple[Counter | None, str]:
+        """The exact counter of a family, or None; and what distinguishes its counts from another's, or nothing."""
         name = families.normal_family(family)
         for pattern, registered in reversed(self._registered.items()):
             if fnmatchcase(name, pattern):
@@ -262,33 +258,26 @@ class _InstalledCounter:
 
 
 def bpe_openai_counter(vocabulary: families.Vocabulary) -> Counter | None:
-    """The counter of the package bpe-openai, or None if it is not installed."""
-    bindings = _bpe_openai_bindings()
-    if bindings is None or vocabulary.value not in bindings.supported_encodings():
+    """The counter of the package bpe-openai, or None if it is not installed.
+
+    Its compiled module is loaded without its Python code, which reads every vocabulary a second time, into
+    dictionaries: that takes over a second and 70 MB. And its encodings refuse long texts (bpe-openai 0.1.4).
+    """
+    spec = importlib.util.find_spec("bpe_openai")
+    folders = (spec.submodule_search_locations or ()) if spec is not None else ()
+    paths = (Path(folder) / f"_bindings{suffix}" for folder in folders for suffix in EXTENSION_SUFFIXES)
+    if (path := next(filter(Path.is_file, paths), None)) is None:
+        return None
+    loader = ExtensionFileLoader("bpe_openai._bindings", str(path))
+    found = importlib.util.spec_from_file_location(loader.name, path, loader=loader)
+    if found is None:  # happens only without a loader
+        raise ImportError(f"no module {loader.name} in {path}")
+    bindings: Any = importlib.util.module_from_spec(found)
+    loader.exec_module(bindings)
+    if vocabulary.value not in bindings.supported_encodings():
         return None
     count = bindings.tokenizer_for_encoding(vocabulary.value).count
     return _InstalledCounter(lambda text: int(count(text)))
-
-
-def _bpe_openai_bindings() -> Any:
-    """The compiled module of bpe-openai, without the package's Python code.
-
-    The Python code reads every vocabulary a second time, into dictionaries, which takes over a second and 70 MB; and
-    its encodings refuse long texts (bpe-openai 0.1.4).
-    """
-    spec = importlib.util.find_spec("bpe_openai")
-    for folder in (spec.submodule_search_locations or ()) if spec is not None else ():
-        for suffix in EXTENSION_SUFFIXES:
-            path = Path(folder) / f"_bindings{suffix}"
-            if path.is_file():
-                loader = ExtensionFileLoader("bpe_openai._bindings", str(path))
-                found = importlib.util.spec_from_file_location(loader.name, path, loader=loader)
-                if found is None:  # happens only without a loader
-                    raise ImportError(f"no module {loader.name} in {path}")
-                module = importlib.util.module_from_spec(found)
-                loader.exec_module(module)
-                return module
-    return None
 
 
 _LARGEST_VOCABULARY: Final = 16 * 1024 * 1024
@@ -344,21 +333,19 @@ def estimate_tokens(text: str | ChatMessage) -> int:
     """The estimated tokens of a text or a message, for callers without a model; data parts are left out."""
     if isinstance(text, str):
         return estimate_text(text, families.Vocabulary.O200K)
-    return _MESSAGE_TOKENS + sum(
-        estimate_text(words, families.Vocabulary.O200K) for part in text.content for words in _read(part)
-    )
-
-
-def _read(part: parts.MessagePart) -> Iterator[str]:
-    """The texts of a part that a model reads; none for a data part."""
-    if isinstance(part, parts.ThinkingPart) or (isinstance(part, parts.TextPart) and parts.is_for_assistant(part)):
-        yield part.value
-    elif isinstance(part, parts.ToolCallPart):
-        yield part.name
-        yield json_text(part.input)
-    elif isinstance(part, parts.ToolResultPart):
-        for item in part.content:
-            yield from _read(item)
+    texts: list[str] = []
+    waiting = [*text.content]
+    while waiting:
+        match waiting.pop():
+            case parts.ThinkingPart() as part:
+                texts.append(part.value)
+            case parts.TextPart() as part if parts.is_for_assistant(part):
+                texts.append(part.value)
+            case parts.ToolCallPart() as part:
+                texts += part.name, json_text(part.input)
+            case parts.ToolResultPart() as part:
+                waiting += part.content
+    return _MESSAGE_TOKENS + sum(estimate_text(words, families.Vocabulary.O200K) for words in texts)
 
 
 _BLOCK: Final = 1024

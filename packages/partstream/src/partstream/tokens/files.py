@@ -18,107 +18,52 @@ import re
 import zlib
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from io import BytesIO
-from typing import Final, Literal, NamedTuple, Protocol
+from typing import Final, Literal, NamedTuple, TypeAlias
 from zipfile import BadZipFile, ZipFile
 
-from partstream.codec.checks import dataclass
 from partstream.tokens.families import longest_match
 
 # ---- Images, by their dimensions ----
 
-
-class ImageCost(Protocol):
-    """A provider's formula."""
-
-    def tokens(self, image: Dimensions) -> int:
-        """The tokens of an image of this size; at least 1."""
+ImageCost: TypeAlias = "Callable[[Dimensions], int]"
+"""A provider's formula: the tokens of an image of a size; at least 1."""
 
 
-@dataclass(frozen=True, slots=True)
-class ScaledTiles:
-    """OpenAI's tiles of 512 pixels, for detail `high`, which `auto` selects for all but the smallest images.
+def _scaled_tiles(image: Dimensions, base: int, tile: int) -> int:
+    """OpenAI's tiles of 512 pixels, for detail `high`, which `auto` selects for all but the smallest images: `base`
+    tokens for every image, and `tile` for each tile.
 
     An image is scaled down to fit a square of 2,048 pixels, then until its short side has 768; a smaller image keeps
     its size.
-
-    Attributes:
-        base: The tokens of every image.
-        tile: The tokens of each tile.
     """
-
-    base: int
-    tile: int
-
-    def tokens(self, image: Dimensions) -> int:
-        """The tokens of an image of this size; at least 1."""
-        width, height = _fit(image, 2048)
-        scale = min(1.0, 768 / min(width, height))
-        return self.base + self.tile * _tiles(width * scale, 512) * _tiles(height * scale, 512)
+    width, height = _fit(image, 2048)
+    scale = min(1.0, 768 / min(width, height))
+    return base + tile * _tiles(width * scale, 512) * _tiles(height * scale, 512)
 
 
-@dataclass(frozen=True, slots=True)
-class Patches:
-    """Square patches that cover an image, which is scaled down until their number is within a limit.
-
-    Attributes:
-        side: The pixels of a patch's side.
-        most: The most patches of an image.
-        factor: The tokens of a patch.
-        long_edge: The most pixels of the longer side, or None.
-    """
-
-    side: int
-    most: int
-    factor: float = 1.0
-    long_edge: int | None = None
-
-    def tokens(self, image: Dimensions) -> int:
-        """The tokens of an image of this size; at least 1."""
-        width, height = _fit(image, self.long_edge) if self.long_edge else image
-        width, height = width / self.side, height / self.side
-        patches = _tiles(width, 1) * _tiles(height, 1)
-        if patches > self.most:
-            # Scaled until the area matches the limit, then until one side is a whole number of patches.
-            scale = math.sqrt(self.most / (width * height))
-            scale *= min(math.floor(side * scale) / (side * scale) for side in (width, height) if side * scale >= 1)
-            patches = min(self.most, _tiles(width * scale, 1) * _tiles(height * scale, 1))
-        return math.ceil(patches * self.factor)
+def _patches(image: Dimensions, side: int, most: int, factor: float = 1.0, long_edge: int | None = None) -> int:
+    """Square patches of `side` pixels, each of `factor` tokens, that cover an image. It is scaled down until they are
+    at most so many, and its longer side has at most `long_edge` pixels."""
+    width, height = _fit(image, long_edge) if long_edge else image
+    width, height = width / side, height / side
+    patches = _tiles(width, 1) * _tiles(height, 1)
+    if patches > most:
+        # Scaled until the area matches the limit, then until one side is a whole number of patches.
+        scale = math.sqrt(most / (width * height))
+        scale *= min(math.floor(side * scale) / (side * scale) for side in (width, height) if side * scale >= 1)
+        patches = min(most, _tiles(width * scale, 1) * _tiles(height * scale, 1))
+    return math.ceil(patches * factor)
 
 
-@dataclass(frozen=True, slots=True)
-class Tiles:
-    """Gemini's tiles: a small image is one tile; others are cut into squares of two thirds of the short side, within
-    limits.
-
-    Attributes:
-        tile: The tokens of a tile.
-        small: The most pixels of either side of a small image.
-        least: The fewest pixels of a tile's side; `most` the most.
-    """
-
-    tile: int = 258
-    small: int = 384
-    least: int = 256
-    most: int = 768
-
-    def tokens(self, image: Dimensions) -> int:
-        """The tokens of an image of this size; at least 1."""
-        if max(image) <= self.small:
-            return self.tile
-        side = min(self.most, max(self.least, math.floor(min(image) / 1.5)))
-        return self.tile * _tiles(image.width, side) * _tiles(image.height, side)
-
-
-@dataclass(frozen=True, slots=True)
-class PerImage:
-    """The same number of tokens for every image."""
-
-    each: int
-
-    def tokens(self, image: Dimensions) -> int:
-        """The tokens of an image of this size; at least 1."""
-        return self.each
+def _gemini_tiles(image: Dimensions) -> int:
+    """Gemini's tiles of 258 tokens: a small image is one tile; others are cut into squares of two thirds of the short
+    side, within limits."""
+    if max(image) <= 384:
+        return 258
+    side = min(768, max(256, math.floor(min(image) / 1.5)))
+    return 258 * _tiles(image.width, side) * _tiles(image.height, side)
 
 
 def _fit(image: Dimensions, edge: int) -> tuple[float, float]:
@@ -132,31 +77,31 @@ def _tiles(pixels: float, side: int) -> int:
     return max(1, math.ceil(pixels / side - 1e-6))
 
 
-_OPENAI: Final = ScaledTiles(85, 170)
-_CLAUDE: Final = Patches(28, 1568, long_edge=1568)
-_CLAUDE_LARGE: Final = Patches(28, 4784, long_edge=2576)
+_OPENAI: Final = partial(_scaled_tiles, base=85, tile=170)
+_CLAUDE: Final = partial(_patches, side=28, most=1568, long_edge=1568)
+_CLAUDE_LARGE: Final = partial(_patches, side=28, most=4784, long_edge=2576)
 
 IMAGE_COSTS: Final[Mapping[str, ImageCost]] = {
     # OpenAI, guide "Images and vision", section "Calculating costs".
     "gpt-4": _OPENAI,
     "chatgpt-4o": _OPENAI,
-    "gpt-4o-mini": ScaledTiles(2833, 5667),
-    "gpt-4.1-mini": Patches(32, 1536, 1.62),
-    "gpt-4.1-nano": Patches(32, 1536, 2.46),
-    "gpt-5": ScaledTiles(70, 140),
-    "o1": ScaledTiles(75, 150),
-    "o3": ScaledTiles(75, 150),
-    "o4-mini": Patches(32, 1536, 1.72),
-    "codex-mini": Patches(32, 1536, 1.72),
+    "gpt-4o-mini": partial(_scaled_tiles, base=2833, tile=5667),
+    "gpt-4.1-mini": partial(_patches, side=32, most=1536, factor=1.62),
+    "gpt-4.1-nano": partial(_patches, side=32, most=1536, factor=2.46),
+    "gpt-5": partial(_scaled_tiles, base=70, tile=140),
+    "o1": partial(_scaled_tiles, base=75, tile=150),
+    "o3": partial(_scaled_tiles, base=75, tile=150),
+    "o4-mini": partial(_patches, side=32, most=1536, factor=1.72),
+    "codex-mini": partial(_patches, side=32, most=1536, factor=1.72),
     # The guide gives 1.62 and 2.46 for the small models, and no factors for the later ones; users have measured these
     # factors from reported usage (OpenAI's developer forum, topic 1377015, March 2026).
-    "gpt-5-mini": Patches(32, 1536, 1.2),
-    "gpt-5-nano": Patches(32, 1536, 1.5),
-    "gpt-5.2": Patches(32, 1536, 1.2),
-    "gpt-5.3": Patches(32, 1536, 1.2),
-    "gpt-5.4": Patches(32, 2500, 1.2, long_edge=2048),
-    "gpt-5.4-mini": Patches(32, 1536, 1.2),
-    "gpt-5.4-nano": Patches(32, 1536, 1.2),
+    "gpt-5-mini": partial(_patches, side=32, most=1536, factor=1.2),
+    "gpt-5-nano": partial(_patches, side=32, most=1536, factor=1.5),
+    "gpt-5.2": partial(_patches, side=32, most=1536, factor=1.2),
+    "gpt-5.3": partial(_patches, side=32, most=1536, factor=1.2),
+    "gpt-5.4": partial(_patches, side=32, most=2500, factor=1.2, long_edge=2048),
+    "gpt-5.4-mini": partial(_patches, side=32, most=1536, factor=1.2),
+    "gpt-5.4-nano": partial(_patches, side=32, most=1536, factor=1.2),
     # Anthropic, page "Vision": a visual token is 28 by 28 pixels. Older versions of the page: width * height / 750.
     # The long edge was 1,568 pixels until Opus 4.7.
     "claude": _CLAUDE,
@@ -165,19 +110,16 @@ IMAGE_COSTS: Final[Mapping[str, ImageCost]] = {
     "claude-opus-4.8": _CLAUDE_LARGE,
     "claude-opus-4-8": _CLAUDE_LARGE,
     # Google, pages "Image understanding" and "Media resolution" (Gemini 3 has a budget per image, whatever its size).
-    "gemini": Tiles(),
-    "gemini-3": PerImage(1120),
+    "gemini": _gemini_tiles,
+    "gemini-3": lambda _: 1120,
     # Qwen's model cards: a token is 28 by 28 pixels, at most 16,384 of them.
-    "qwen": Patches(28, 16384),
+    "qwen": partial(_patches, side=28, most=16384),
 }
-
-_IMAGE_COSTS_UNKNOWN: Final = _OPENAI
-"""The formula for other families: the one that Copilot uses for every model."""
 
 
 def image_cost_of(family: str) -> ImageCost:
-    """The formula of a family."""
-    return longest_match(family, IMAGE_COSTS) or _IMAGE_COSTS_UNKNOWN
+    """The formula of a family; of others the one that Copilot uses for every model."""
+    return longest_match(family, IMAGE_COSTS) or _OPENAI
 
 
 # ---- The dimensions in the header of an image ----
@@ -275,24 +217,20 @@ _PAGE_BYTES: Final = 50_000
 """The bytes of a page in a document whose pages cannot be counted; an assumption of this project."""
 
 
-@dataclass(frozen=True, slots=True)
-class _BySize:
-    """The tokens of a file, by its size; `most` tokens for the largest file."""
-
-    bytes_per_token: float
-    most: int = 200_000
-
-
-_SIZES: Final[Mapping[str, _BySize]] = {
+_SIZES: Final[Mapping[str, int]] = {
     # OpenAI, guide "Audio": a token is 100 ms of the user's voice, 4,800 bytes of a WAV file of 24 kHz and 16 bits.
-    "audio/wav": _BySize(4800),
+    "audio/wav": 4800,
     # 100 ms of compressed audio of 128 kbit/s.
-    "audio/": _BySize(1600),
+    "audio/": 1600,
     # Google, page "Video understanding": 300 tokens per second; for video of 2 Mbit/s.
-    "video/": _BySize(833),
+    "video/": 833,
 }
 
-_OTHERS: Final = _BySize(16)
+"""The bytes of a token, by the beginning of the media type."""
+
+_LARGEST_FILE: Final = 200_000
+"""The tokens of the largest file."""
+_OTHERS: Final = 16
 """Compressed documents: about four bytes of text are a token, and compression makes text about four times smaller."""
 
 
@@ -302,8 +240,8 @@ def estimate_file_tokens(family: str, media_type: str, data: bytes) -> int:
         pages = pages_of(data) or len(_PAGE_OBJECT.findall(data)) or math.ceil(len(data) / _PAGE_BYTES) or 1
         return pages * (longest_match(family, PAGE_TOKENS) or _PAGE)
     fitting = [beginning for beginning in _SIZES if media_type.startswith(beginning)]
-    row = _SIZES[max(fitting, key=len)] if fitting else _OTHERS
-    return max(1, min(row.most, math.ceil(len(data) / row.bytes_per_token)))
+    size = _SIZES[max(fitting, key=len)] if fitting else _OTHERS
+    return max(1, min(_LARGEST_FILE, math.ceil(len(data) / size)))
 
 
 # ---- What a file takes at most ----
@@ -356,7 +294,7 @@ def file_bound(family: str, media_type: str, data: bytes | None) -> FileBound:
 def _of_image(family: str, _media_type: str, data: bytes | None) -> FileBound:
     found = None if data is None else read_dimensions(data)
     sizes = (_LARGEST, Dimensions(3072, 3072), Dimensions(768, 2048)) if found is None else (found,)
-    tokens = _FACTOR * max(cost.tokens(size) for cost in _costs_of(family) for size in sizes)
+    tokens = _FACTOR * max(cost(size) for cost in _costs_of(family) for size in sizes)
     frames = 1 if data is None else 1 + sum(map(data.count, _FRAME_MARKS))
     return FileBound(tokens * frames, "an image" if frames == 1 else f"an image of up to {frames:,} frames")
 
@@ -373,7 +311,7 @@ _FRAME_MARKS: Final = (b"\x00\x2c", b"fcTL", b"ANMF")
 
 def _of_pdf(family: str, _media_type: str, data: bytes | None) -> FileBound:
     most = longest_match(family, _MOST_PAGES) or _MOST_INPUT
-    page = max(cost.tokens(_PAGE_IMAGE) for cost in _costs_of(family)) + _PAGE_TEXT
+    page = max(cost(_PAGE_IMAGE) for cost in _costs_of(family)) + _PAGE_TEXT
     try:
         document = _Document(data)
         pages, shown = document.pages(), document.shown_text()
@@ -623,7 +561,10 @@ class _Document:
     def _kids(self, source: bytes, place: int) -> list[int]:
         found = _REFERENCES.match(source, place)
         if found is None and (elsewhere := _REFERENCE.match(source, place)) is not None:
-            arrays = [_REFERENCES.match(*one[:2]) for one in self._arrays(int(elsewhere[1]))]
+            versions = self._objects.get(int(elsewhere[1]), ())
+            self._look_at(len(versions))
+            begins = (start + (3 if source.startswith(b"obj", start) else 0) for source, start, _ in versions)
+            arrays = [_REFERENCES.match(one[0], begin) for one, begin in zip(versions, begins, strict=True)]
             found = max((one for one in arrays if one is not None), key=lambda one: len(one[1]), default=None)
         if found is None:
             raise _HiddenError("written in a way that hides its structure")
@@ -637,11 +578,6 @@ class _Document:
     def _referred(self, found: re.Match[bytes]) -> list[int]:
         self._look_at(found[1].count(b"R"))
         return [int(one) for one in found[1].split()[::3]]
-
-    def _arrays(self, number: int) -> Iterator[tuple[bytes, int]]:
-        for source, start, _ in self._objects.get(number, ()):
-            self._look_at(1)
-            yield source, start + (3 if source.startswith(b"obj", start) else 0)
 
     def _read_packed(self, place: int) -> None:
         """Reads the objects of a stream of objects."""
@@ -677,24 +613,21 @@ class _Document:
                 raise _HiddenError("damaged")
             content = data[begin:end]
         elif filters == {b"Flate"}:
-            content = self._inflated(begin)
+            unpacking, pieces = zlib.decompressobj(), list[bytes]()
+            size, room = _FIRST_PIECE, self._most_unpacked - self._unpacked
+            while not unpacking.eof and begin < len(data) and room > 0:
+                try:
+                    pieces.append(unpacking.decompress(data[begin : begin + size], room))
+                except zlib.error:
+                    raise _HiddenError("damaged") from None
+                begin, size, room = begin + size, min(2 * size, _PIECE), room - len(pieces[-1])
+            content = b"".join(pieces)
         else:
             raise _HiddenError("packed in a way that is not read here")
         self._unpacked += len(content)
         if self._unpacked >= self._most_unpacked:
             raise _HiddenError("larger than what is unpacked here")
         return content
-
-    def _inflated(self, begin: int) -> bytes:
-        unpacking, pieces = zlib.decompressobj(), list[bytes]()
-        size, room = _FIRST_PIECE, self._most_unpacked - self._unpacked
-        while not unpacking.eof and begin < len(self._data) and room > 0:
-            try:
-                pieces.append(unpacking.decompress(self._data[begin : begin + size], room))
-            except zlib.error:
-                raise _HiddenError("damaged") from None
-            begin, size, room = begin + size, min(2 * size, _PIECE), room - len(pieces[-1])
-        return b"".join(pieces)
 
 
 def _check_names(data: bytes) -> None:
