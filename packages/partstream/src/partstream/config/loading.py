@@ -21,7 +21,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing, suppress
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 from urllib.parse import quote, urlencode, urlsplit
 
 from partstream.codec.checks import LAST_TIME, as_amount, dataclass, field, replace
@@ -42,7 +42,7 @@ _KEYRING_SECONDS: Final = 60.0
 """A keyring may ask a person for its password."""
 
 
-def read_variable(name: str, environment: Mapping[str, str]) -> str:
+async def read_variable(name: str, environment: Mapping[str, str]) -> str:
     """The value of an environment variable.
 
     Raises:
@@ -244,7 +244,8 @@ class RenewingKey:
         task = self._renewing
         if task is None or task.done() or task.get_loop() is not asyncio.get_running_loop():
             task = self._renewing = asyncio.create_task(self._fetch_one(refused))
-            task.add_done_callback(_seen)
+            # Takes a failure that no request waits for any more; the next request meets it again.
+            task.add_done_callback(lambda done: None if done.cancelled() else done.exception())
         return await asyncio.shield(task)
 
     async def _fetch_one(self, refused: Secret | None) -> FetchedKey:
@@ -289,12 +290,6 @@ def jwt_expiry(key: str) -> float | None:
         return None
     expires_at = claims.get("exp") if isinstance(claims, dict) else None
     return as_amount(expires_at, LAST_TIME)
-
-
-def _seen(task: asyncio.Task[FetchedKey]) -> None:
-    """Records a failure that no request waits for; the next request meets it again."""
-    if not task.cancelled():
-        task.exception()
 
 
 # ---- Vercel ----
@@ -423,40 +418,27 @@ def make_key(settings: Mapping[str, Any], surroundings: KeySurroundings) -> Rene
     name = next((name for name in _PLACES if name in settings), None)
     if name is None:
         return None
-    source, read = _PLACES[name](settings[name], surroundings)
-    lifetime = settings.get(table.LIFETIME)
+    (call, read), value, lifetime = _PLACES[name], settings[name], settings.get(table.LIFETIME)
+    source = call(value)
 
     async def fetch(refused: Secret | None) -> FetchedKey:
-        return fetched_key(source, await read(), lifetime, surroundings.clock())
+        return fetched_key(source, await read(value, surroundings.environment), lifetime, surroundings.clock())
 
     return RenewingKey(source, fetch, on_key=surroundings.on_key, clock=surroundings.clock)
 
 
-def _variable(value: str, surroundings: KeySurroundings) -> tuple[str, Callable[[], Awaitable[str]]]:
-    async def read() -> str:
-        return read_variable(value, surroundings.environment)
-
-    return f"the environment variable {shown_variable(value)}", read
-
-
-def _file(value: Path, surroundings: KeySurroundings) -> tuple[str, Callable[[], Awaitable[str]]]:
-    return f"the file {value}", lambda: asyncio.to_thread(read_file, value)
-
-
-def _keyring(value: tuple[str, str], surroundings: KeySurroundings) -> tuple[str, Callable[[], Awaitable[str]]]:
-    service, user = value
-    return f"the keyring's entry {shown_name(service)}/{shown_name(user)}", lambda: read_keyring(service, user)
-
-
-def _command(value: list[str], surroundings: KeySurroundings) -> tuple[str, Callable[[], Awaitable[str]]]:
-    return f"the command {Path(value[0]).name}", lambda: read_command(value)
-
-
-_PLACES: Final[Mapping[str, Callable[[Any, KeySurroundings], tuple[str, Callable[[], Awaitable[str]]]]]] = {
-    "apiKeyEnv": _variable,
-    "apiKeyFile": _file,
-    "apiKeyKeyring": _keyring,
-    "apiKeyCommand": _command,
+_Reading: TypeAlias = "Callable[[Any, Mapping[str, str]], Awaitable[str]]"
+_PLACES: Final[Mapping[str, tuple[Callable[[Any], str], _Reading]]] = {
+    "apiKeyEnv": (lambda name: f"the environment variable {shown_variable(name)}", read_variable),
+    "apiKeyFile": (lambda path: f"the file {path}", lambda path, _: asyncio.to_thread(read_file, path)),
+    "apiKeyKeyring": (
+        lambda entry: f"the keyring's entry {'/'.join(map(shown_name, entry))}",
+        lambda entry, _: read_keyring(*entry),
+    ),
+    "apiKeyCommand": (
+        lambda command: f"the command {Path(command[0]).name}",
+        lambda command, _: read_command(command),
+    ),
 }
 """For each setting, from its checked value: how errors call the place, and how it is read."""
 
