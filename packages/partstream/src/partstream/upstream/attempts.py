@@ -1,17 +1,17 @@
 """The one loop of attempts: what follows when a request to an upstream fails.
 
 `carry_out` sends a request and looks at how it ended. What ended it, an error or a pause of the server, goes down the
-rows of `ROWS`; the first that fits names the action. An action that turns out to be impossible is spent: the same
-failure goes down the rows again. After the last row, the request has failed.
+rows of `ROWS`; the first that fits acts. Where its action turns out to be impossible, it is spent, and the failure goes
+on down the rows. After the last row, the request has failed.
 
 | row | fits | action |
 |---|---|---|
-| a pause | the server paused its answer | `Continue`: a request that goes on with it |
-| a refused key | HTTP 401, once for each response | `Renew`: the same with another key |
-| a passing failure | nothing was read, and the status or the connection passes | `Retry`: the same after a wait |
-| a refused field | the error names what the request holds | `Drop`: the same without that |
-| a missing path | HTTP 404 or 405 that blames no model, once | `Redetect`: in the protocol detected now |
-| a failing model | another model may do better | `NextModel`: the next fallback model |
+| a pause | the server paused its answer | a request that goes on with it |
+| a refused key | HTTP 401, once for each response | `_renew`: the same with another key |
+| a passing failure | nothing was read, and the status or the connection passes | `_retry`: the same after a wait |
+| a refused field | the error names what the request holds | `_drop`: the same without that |
+| a missing path | HTTP 404 or 405 that blames no model, once | `_redetect`: in the protocol detected now |
+| a failing model | another model may do better | `_next_model`: the next fallback model |
 
 The order is that of cost: what comes first asks the same again, what comes last asks something else. Nothing begins
 an answer anew once a part was reported or the caller has left: then a pause is gone on with, and the request that goes
@@ -26,8 +26,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from partstream import errors
 from partstream.codec.checks import dataclass
@@ -78,7 +78,6 @@ class Attempts:
         retries: How often the same was sent after a wait, since the last response.
         drops: How often the request to this model was sent with less.
         has_renewed: Whether another key was asked for, since the last response.
-        no_other_model: Whether no fallback model is left that may do better.
     """
 
     sending: Sending = Sending()
@@ -90,19 +89,19 @@ class Attempts:
     pauses: int = 0
     retries: int = 0
     drops: int = 0
-    models: int = 0
     has_renewed: bool = False
     has_redetected: bool = False
-    no_other_model: bool = False
 
     def begin_response(self, paused: PausingStream | None = None) -> None:
         """The next request asks for another response than the ones before."""
         self.paused, self.retries, self.has_renewed = paused, 0, False
 
-    def begin_request(self, sending: Sending) -> None:
-        """The next request goes to another model, or in another protocol."""
-        self.sending, self.drops = sending, 0
-        self.begin_response()
+    def begin_request(self, sending: Sending | None) -> bool:
+        """The next request goes to another model, or in another protocol, if there is one."""
+        if sending is not None:
+            self.sending, self.drops = sending, 0
+            self.begin_response()
+        return sending is not None
 
 
 class Asking:
@@ -152,103 +151,69 @@ class Asking:
         """Takes the failure of the request in this protocol to this model; another may follow."""
 
 
-# ---- Actions ----
+# ---- The table: each row acts if it fits, and says whether another request follows ----
 
 
-class Continue(NamedTuple):
-    """Go on with the answer that the server has paused."""
-
-    paused: PausingStream
-
-
-class Renew(NamedTuple):
-    """Send the same with another key than the refused one."""
-
-    refused: Secret
-    source: CredentialSource
-
-
-class Retry(NamedTuple):
-    """Send the same after some seconds."""
-
-    error: UpstreamError
-    wait: float
+async def _renew(error: UpstreamError, attempts: Attempts, asking: Asking) -> bool:
+    refused, source = attempts.key, asking.credentials
+    is_refused = isinstance(error, errors.UpstreamHTTPError) and error.http_status == _UNAUTHORIZED
+    if not is_refused or attempts.has_renewed or refused is None or source is None:
+        return False
+    attempts.has_renewed = True
+    attempts.renewed = await source.refresh(refused)
+    if attempts.renewed is not None:
+        _logger.info("sending the request again with a new key: the upstream refused the one before")
+    return attempts.renewed is not None
 
 
-class Drop(NamedTuple):
-    """Send the same in a way that holds less."""
-
-    sending: Sending
-
-
-class Redetect(NamedTuple):
-    """Detect anew what the server speaks, and ask in that protocol."""
-
-    error: UpstreamError
-
-
-class NextModel(NamedTuple):
-    """Ask the next fallback model."""
-
-    error: UpstreamError
-
-
-class Fail:
-    """Give the request up."""
-
-
-Action: TypeAlias = Continue | Renew | Retry | Drop | Redetect | NextModel | Fail
+async def _retry(error: UpstreamError, attempts: Attempts, asking: Asking) -> bool:
+    policy, wait = asking.policy, error.retry_after
+    if policy is None or not attempts.is_unread or attempts.retries + 1 >= policy.attempts:
+        return False
+    if is_one_attempt() or not can_be_retried(error, asking.errors):
+        return False
+    if wait is None:
+        most = min(policy.longest_wait, policy.first_wait * 2**attempts.retries)
+        wait = random.uniform(most / 2, most)  # noqa: S311 - spreads clients, guards nothing
+    elif wait > policy.longest_wait:
+        return False
+    attempts.retries += 1
+    said, _, more = errors.with_facts(error.statement, error).partition("\n")
+    _logger.warning("attempt %d failed, the next in %.1f s: %s", attempts.retries, wait, said)
+    if more:
+        _logger.debug("attempt %d: %s", attempts.retries, more)
+    asking.announce(error.statement, wait)
+    await asyncio.sleep(wait)
+    return True
 
 
-# ---- The table ----
-
-
-def _refused_key(error: UpstreamError, attempts: Attempts, asking: Asking) -> Action | None:
-    if not isinstance(error, errors.UpstreamHTTPError) or error.http_status != _UNAUTHORIZED or attempts.has_renewed:
-        return None
-    key, source = attempts.key, asking.credentials
-    return None if key is None or source is None else Renew(key, source)
-
-
-def _passing_failure(error: UpstreamError, attempts: Attempts, asking: Asking) -> Action | None:
-    policy = asking.policy
-    if policy is None or not attempts.is_unread:
-        return None
-    if attempts.retries + 1 >= policy.attempts or is_one_attempt() or not can_be_retried(error, asking.errors):
-        return None
-    if error.retry_after is not None:
-        return Retry(error, error.retry_after) if error.retry_after <= policy.longest_wait else None
-    most = min(policy.longest_wait, policy.first_wait * 2**attempts.retries)
-    return Retry(error, random.uniform(most / 2, most))  # noqa: S311 - spreads clients, guards nothing
-
-
-def _refused_field(error: UpstreamError, attempts: Attempts, asking: Asking) -> Action | None:
+async def _drop(error: UpstreamError, attempts: Attempts, asking: Asking) -> bool:
     # What is left out makes no input shorter.
-    if isinstance(error, errors.ContextLengthExceededError):
-        return None
-    less = attempts.sending if attempts.drops >= MOST_DROPS else asking.with_less(error, attempts.sending)
-    return None if less == attempts.sending else Drop(less)
+    if isinstance(error, errors.ContextLengthExceededError) or attempts.drops >= MOST_DROPS:
+        return False
+    before, attempts.sending = attempts.sending, asking.with_less(error, attempts.sending)
+    is_less = attempts.sending != before
+    attempts.drops += is_less
+    return is_less
 
 
-def _missing_path(error: UpstreamError, attempts: Attempts, asking: Asking) -> Action | None:
-    if attempts.has_redetected:
-        return None
-    return Redetect(error) if says_path_is_missing(error) else None
+async def _redetect(error: UpstreamError, attempts: Attempts, asking: Asking) -> bool:
+    if attempts.has_redetected or not says_path_is_missing(error):
+        return False
+    attempts.has_redetected = True
+    asking.give_up(error)
+    return attempts.begin_request(await asking.redetect(error))
 
 
-def _failing_model(error: UpstreamError, attempts: Attempts, asking: Asking) -> Action | None:
-    if attempts.no_other_model:
-        return None
-    may_help = isinstance(error, errors.ContextLengthExceededError) or helps_another_model(error, asking.errors)
-    return NextModel(error) if may_help else None
+async def _next_model(error: UpstreamError, attempts: Attempts, asking: Asking) -> bool:
+    if not isinstance(error, errors.ContextLengthExceededError) and not helps_another_model(error, asking.errors):
+        return False
+    asking.give_up(error)
+    return attempts.begin_request(await asking.next_model(error))
 
 
-ROWS: Final[tuple[Callable[[UpstreamError, Attempts, Asking], Action | None], ...]] = (
-    _refused_key,
-    _passing_failure,
-    _refused_field,
-    _missing_path,
-    _failing_model,
+ROWS: Final[tuple[Callable[[UpstreamError, Attempts, Asking], Awaitable[bool]], ...]] = (
+    *(_renew, _retry, _drop, _redetect, _next_model),
 )
 
 _ROWS_OF_AN_ANSWER: Final = {True: ROWS[:2], False: ()}
@@ -260,14 +225,20 @@ _STATUSES_OF_A_MODEL: Final = frozenset({408, 425, 429})
 """Beside those from 500 on. Other statuses blame the request or the key, and another model would get the same."""
 
 
-def action_after(failure: Failure, attempts: Attempts, asking: Asking) -> Action:
-    """What follows a failure."""
-    if not isinstance(failure, UpstreamError):
-        return Continue(failure)
+async def follow(failure: Failure, attempts: Attempts, asking: Asking) -> bool:
+    """Acts after a failure; whether another request follows."""
     is_continued = attempts.paused is not None
+    if not isinstance(failure, UpstreamError):
+        attempts.pauses += 1
+        left = MOST_PAUSES - attempts.pauses
+        _logger.info("the upstream paused its answer; going on with it, at most %d times more", left)
+        attempts.begin_response(failure)
+        return True
     rows = ROWS if asking.may_begin_anew and not is_continued else _ROWS_OF_AN_ANSWER[is_continued]
-    found = (row(failure, attempts, asking) for row in rows)
-    return next((action for action in found if action is not None), Fail())
+    for row in rows:
+        if await row(failure, attempts, asking):
+            return True
+    return False
 
 
 def can_be_retried(error: UpstreamError, wire: Errors) -> bool:
@@ -323,61 +294,12 @@ async def carry_out(asking: Asking, attempts: Attempts) -> None:
             try:
                 paused = await asking.send(attempts)
             except UpstreamError as error:
-                if not await _follow(error, attempts, asking):
+                if not await follow(error, attempts, asking):
                     raise
             else:
                 if paused is None:
                     return
-                await _follow(paused, attempts, asking)
+                await follow(paused, attempts, asking)
     except BaseException as error:
         asking.give_up(error)
         raise
-
-
-async def _follow(failure: Failure, attempts: Attempts, asking: Asking) -> bool:
-    """Acts after a failure; whether another request follows."""
-    while not isinstance(action := action_after(failure, attempts, asking), Fail):
-        if await _act(action, attempts, asking):
-            return True
-    return False
-
-
-async def _act(action: Action, attempts: Attempts, asking: Asking) -> bool:  # noqa: C901 - one case an action
-    """Acts; whether another request follows."""
-    match action:
-        case Continue(paused):
-            attempts.pauses += 1
-            left = MOST_PAUSES - attempts.pauses
-            _logger.info("the upstream paused its answer; going on with it, at most %d times more", left)
-            attempts.begin_response(paused)
-        case Renew(refused, source):
-            attempts.has_renewed = True
-            attempts.renewed = await source.refresh(refused)
-            if attempts.renewed is None:
-                return False
-            _logger.info("sending the request again with a new key: the upstream refused the one before")
-        case Retry(error, wait):
-            attempts.retries += 1
-            said, _, more = errors.with_facts(error.statement, error).partition("\n")
-            _logger.warning("attempt %d failed, the next in %.1f s: %s", attempts.retries, wait, said)
-            if more:
-                _logger.debug("attempt %d: %s", attempts.retries, more)
-            asking.announce(error.statement, wait)
-            await asyncio.sleep(wait)
-        case Drop(sending):
-            attempts.drops += 1
-            attempts.sending = sending
-        case Redetect(error):
-            attempts.has_redetected = True
-            asking.give_up(error)
-            if (first := await asking.redetect(error)) is None:
-                return False
-            attempts.begin_request(first)
-        case NextModel(error):
-            asking.give_up(error)
-            if (first := await asking.next_model(error)) is None:
-                attempts.no_other_model = True
-                return False
-            attempts.models += 1
-            attempts.begin_request(first)
-    return True
