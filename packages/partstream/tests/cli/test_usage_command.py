@@ -18,7 +18,7 @@ from partstream.tokens.accounting import TokenAccounting
 from partstream.tokens.ledger import LEDGER_NAME, open_ledger
 from partstream.tokens.records import LimitRow
 from partstream.upstream.configuration import Limits, fingerprint_of
-from partstream.upstream.spending import FILE_NAME, Begun, SpendingFile, Taken
+from partstream.upstream.spending import FILE_NAME, SpendingFile, Taken
 
 TODAY = datetime.now(UTC).astimezone().replace(hour=12)
 DAY = timedelta(days=1)
@@ -354,8 +354,8 @@ def test_a_missing_price_and_the_budget_in_force_are_named(tmp_path: Path):
     _fill(tmp_path, *ANSWERS)
     file, limits = SpendingFile(tmp_path / FILE_NAME), Limits("5 USD/day")
     begun = file.begin(limits, "any server", Taken(10**9, 1))
-    assert isinstance(begun, Begun)
-    file.end(begun.id, "any server", Taken(12 * 10**8, 1))
+    assert isinstance(begun, str)
+    file.end(begun, "any server", Taken(12 * 10**8, 1))
     file.close()
 
     async def test() -> None:

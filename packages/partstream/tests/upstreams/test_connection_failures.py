@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import httpx2
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,6 +15,7 @@ from partstream.codec.redaction import Redactor
 from partstream.errors import LanguageModelError, UpstreamConnectionError, UpstreamTimeoutError
 from partstream.upstream.configuration import GatewayConfiguration
 from partstream.upstream.http import (
+    Connections,
     ConnectionSetupError,
     Proxy,
     UpstreamHTTP,
@@ -181,12 +183,17 @@ def test_a_proxy_that_refuses_is_named(status: str, monkeypatch: pytest.MonkeyPa
 
 
 def test_a_limit_of_time_on_the_way_through_a_proxy_names_the_proxy(monkeypatch: pytest.MonkeyPatch):
+    async def late(*_: object) -> None:
+        raise httpx2.ConnectTimeout("late")
+
+    async def test() -> None:
+        error = await failure_of(configuration("https://models.example/v1", verify_certificates=False))
+        assert isinstance(error, UpstreamTimeoutError)
+        assert "proxy.example:3128 (HTTPS_PROXY)" in error.advice
+
     monkeypatch.setenv("HTTPS_PROXY", "http://proxy.example:3128")
-    http = UpstreamHTTP(configuration("https://models.example/v1", verify_certificates=False))
-    http._connections.proxy = find_proxy(configuration("https://models.example/v1"))
-    error = http._not_connected()
-    assert isinstance(error, UpstreamTimeoutError)
-    assert "proxy.example:3128 (HTTPS_PROXY)" in error.advice
+    monkeypatch.setattr(Connections, "send", late)
+    run(test())
 
 
 UNUSABLE = {

@@ -34,7 +34,7 @@ from partstream.settings.kinds import ConfigurationError
 from partstream.tokens.files import file_bound
 from partstream.upstream.configuration import Limits
 from partstream.upstream.requests import cost_of
-from partstream.upstream.spending import Begun, SpendingFile, Standing, Taken, Wait
+from partstream.upstream.spending import SpendingFile, Standing, Taken, Wait
 from partstream_devtools.testing.faults import End, EndKind, Head, Send, document
 from partstream_devtools.testing.upstream import ReplayUpstream
 from rows import one_test_for
@@ -238,10 +238,10 @@ def test_a_budget_of_one_server_does_not_count_what_others_take(data: Path) -> N
     try:
         for upstream in ("a", "b"):
             begun = file.begin(limits, upstream, Taken(0, 5))
-            assert isinstance(begun, Begun)
-            file.end(begun.id, upstream, Taken(0, 5))
+            assert isinstance(begun, str)
+            file.end(begun, upstream, Taken(0, 5))
         assert isinstance(file.begin(limits, "a", Taken()), BudgetReachedError)
-        assert isinstance(file.begin(own, "a", Taken()), Begun)
+        assert isinstance(file.begin(own, "a", Taken()), str)
         assert file.standing(own, "b").spent == 5  # type: ignore[union-attr] # it has a budget
     finally:
         file.close()
@@ -531,8 +531,8 @@ class Clock:
 
 def _spend(file: SpendingFile, limits: Limits, tokens: int) -> None:
     begun = file.begin(limits, "a", Taken(0, tokens))
-    assert isinstance(begun, Begun), begun
-    file.end(begun.id, "a", Taken(0, tokens))
+    assert isinstance(begun, str), begun
+    file.end(begun, "a", Taken(0, tokens))
 
 
 DAY = 86_400
@@ -575,9 +575,9 @@ def test_a_minute_takes_as_many_requests_as_are_allowed_whatever_the_clock_does(
             verdict = file.begin(limits, "a", Taken())
             assert (verdict.seconds if isinstance(verdict, Wait) else None) == wait
             clock.now += 5
-        assert isinstance(file.begin(limits, "b", Taken()), Begun)  # another server
+        assert isinstance(file.begin(limits, "b", Taken()), str)  # another server
         clock.now += 45
-        assert isinstance(file.begin(limits, "a", Taken()), Begun)
+        assert isinstance(file.begin(limits, "a", Taken()), str)
         clock.now -= 7 * DAY
         verdict = file.begin(limits, "a", Taken())
         assert isinstance(verdict, Wait)
@@ -633,7 +633,7 @@ def test_a_full_disk_refuses_and_what_ended_before_is_entered_when_there_is_room
     file = SpendingFile(data)
     try:
         begun = file.begin(limits, "a", Taken(0, 9))
-        assert isinstance(begun, Begun)
+        assert isinstance(begun, str)
 
         def pages(most: int) -> None:
             assert file._connection is not None
@@ -644,7 +644,7 @@ def test_a_full_disk_refuses_and_what_ended_before_is_entered_when_there_is_room
         with pytest.raises(sqlite3.OperationalError, match="full"):
             list(many)
         pages(10_000_000)
-        file.end(begun.id, "a", Taken(0, 7))
+        file.end(begun, "a", Taken(0, 7))
         standing = file.standing(limits, "a")
         assert standing is not None
         assert standing.spent == 7
@@ -655,7 +655,7 @@ def test_a_full_disk_refuses_and_what_ended_before_is_entered_when_there_is_room
 def test_what_is_reserved_when_a_program_ends_is_charged_and_its_lock_is_gone(data: Path) -> None:
     limits = Limits("100 tokens/day")
     file = SpendingFile(data)
-    assert isinstance(file.begin(limits, "a", Taken(0, 9)), Begun)
+    assert isinstance(file.begin(limits, "a", Taken(0, 9)), str)
     file.close()
     assert list(data.with_suffix(".locks").iterdir()) == []
     standing = _standing(data, "100 tokens/day")

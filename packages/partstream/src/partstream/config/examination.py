@@ -13,7 +13,7 @@ import asyncio
 import logging
 import sys
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
@@ -45,7 +45,7 @@ from partstream.upstream.context import run_in_thread
 from partstream.upstream.discovery import Fetch, FetchResponse, list_questions, read_catalogue
 from partstream.upstream.endpoint import CredentialError, is_loopback, without_query
 from partstream.upstream.http import Connections, ConnectionSetupError, UpstreamHTTP
-from partstream.upstream.model_information import ModelSelection, known_capabilities
+from partstream.upstream.model_information import known_capabilities
 from partstream.upstream.model_shapes import LLAMA_CPP_PROPS, read_detail
 from partstream.upstream.provider import GatewayProvider, list_refusal
 
@@ -200,17 +200,15 @@ _FORBIDDEN: Final = 403
 
 def explained(error: LanguageModelError, gateway: GatewayConfiguration, advice: Advice = AT_A_TERMINAL) -> str:
     """The sentence of an error, with the advice that fits the place."""
-    if isinstance(error, UpstreamError):
-        error.advise(_advice_on_key(error, advice, has_key=http_errors.sends_key(gateway)))
-    return error.message
-
-
-def _advice_on_key(error: UpstreamError, advice: Advice, *, has_key: bool) -> str:
-    """What helps where the key may be the reason; "" where it is not."""
+    if not isinstance(error, UpstreamError):
+        return error.message
+    has_key, helps = http_errors.sends_key(gateway), ""
     if http_errors.is_about_the_key(error):
-        return "; ".join(filter(None, (error.advice, advice.another_key))) if has_key else advice.no_key
-    is_forbidden = isinstance(error, UpstreamHTTPError) and error.http_status == _FORBIDDEN
-    return advice.perhaps_a_key if is_forbidden and not has_key and not error.advice else ""
+        helps = "; ".join(filter(None, (error.advice, advice.another_key))) if has_key else advice.no_key
+    elif isinstance(error, UpstreamHTTPError) and error.http_status == _FORBIDDEN and not has_key and not error.advice:
+        helps = advice.perhaps_a_key
+    error.advise(helps)
+    return error.message
 
 
 # ---- Model trial ----
@@ -237,10 +235,14 @@ class _Answer:
 
 async def ask_model(gateway: GatewayConfiguration, model_id: str, advice: Advice) -> Finding:
     """Asks a model once, for at most :data:`MOST_TOKENS` tokens; nothing of it is remembered."""
+    selection = gateway.selection
+    if (own := selection.overrides.get(model_id)) is not None:  # a person may allow this model longer answers
+        short = replace(own, max_output_tokens=MOST_TOKENS)
+        selection = replace(selection, overrides={**selection.overrides, model_id: short})
     configuration = replace(
         gateway,
         max_output_tokens=MOST_TOKENS,
-        selection=_with_short_answers(gateway.selection, model_id),
+        selection=selection,
         retry=RetryPolicy(attempts=1),
         ledger=False,
         fallbacks={},
@@ -262,23 +264,10 @@ async def ask_model(gateway: GatewayConfiguration, model_id: str, advice: Advice
                 if isinstance(error, UpstreamError):
                     said, helps = error.statement, error.advice
                 return Finding("model", CheckStatus.PROBLEM, f"{model_id} was asked, and {said}", helps)
-    return Finding("model", CheckStatus.FINE, f"{model_id} answers{_tokens(answer)}")
-
-
-def _with_short_answers(selection: ModelSelection, model_id: str) -> ModelSelection:
-    """The selection, without longer answers that a person allows this model."""
-    said = selection.overrides.get(model_id)
-    if said is None:
-        return selection
-    short = replace(said, max_output_tokens=MOST_TOKENS)
-    return replace(selection, overrides={**selection.overrides, model_id: short})
-
-
-def _tokens(answer: _Answer) -> str:
     usage = None if answer.finish_of_answer is None else answer.finish_of_answer.usage
-    if usage is None or usage.input_tokens is None or usage.output_tokens is None:
-        return ""
-    return f", for {usage.input_tokens} tokens in and {usage.output_tokens} out"
+    is_known = usage is not None and usage.input_tokens is not None and usage.output_tokens is not None
+    taken = f", for {usage.input_tokens} tokens in and {usage.output_tokens} out" if usage and is_known else ""
+    return Finding("model", CheckStatus.FINE, f"{model_id} answers{taken}")
 
 
 # ---- Examination ----
@@ -303,7 +292,9 @@ async def examine(
         on_key: Gets every key before it is used, so that logs and reports can leave it out.
     """
     advice = replace(advice, not_asked="") if asks else advice
-    findings = [_file(configuration)]
+    file = configuration.file
+    says = f"{file} was read" if file.is_file() else f"{file} does not exist, and need not"
+    findings = [Finding("file", CheckStatus.FINE, says)]
     findings += [
         Finding("protocols", CheckStatus.WARNING, str(failure), _REINSTALL) for failure in loadable_protocols()[1]
     ]
@@ -332,18 +323,15 @@ async def _asked(gateway: GatewayConfiguration, findings: Sequence[Finding], adv
         return Finding("model", CheckStatus.PROBLEM, "none is named, so none was asked", advice.no_model)
     if any(finding.verdict is CheckStatus.PROBLEM for finding in findings):
         return Finding("model", CheckStatus.WARNING, f"{model_id} was not asked", "fix the problems above first")
-    (finding,) = await _guarded("model", _model(gateway, model_id, advice), advice)
+    (finding,) = await _guarded("model", ask_model(gateway, model_id, advice), advice)
     return finding
 
 
-async def _model(gateway: GatewayConfiguration, model_id: str, advice: Advice) -> list[Finding]:
-    return [await ask_model(gateway, model_id, advice)]
-
-
-async def _guarded(subject: str, examined: Awaitable[list[Finding]], advice: Advice) -> list[Finding]:
+async def _guarded(subject: str, examined: Awaitable[Finding | list[Finding]], advice: Advice) -> list[Finding]:
     """The findings of a check; an error on the way is a finding too."""
     try:
-        return await examined
+        found = await examined
+        return found if isinstance(found, list) else [found]
     except ConnectionSetupError as error:
         return [Finding("network", CheckStatus.PROBLEM, f"{error.where}: {error.got}", f"expected: {error.expected}")]
     except ConfigurationError as error:  # in the protocol that was found out
@@ -354,12 +342,6 @@ async def _guarded(subject: str, examined: Awaitable[list[Finding]], advice: Adv
         _logger.debug("looking at the %s failed", subject, exc_info=True)
         says = f"the check failed with {type(error).__name__}"
         return [Finding(subject, CheckStatus.PROBLEM, says, advice.fault)]
-
-
-def _file(configuration: Configuration) -> Finding:
-    if configuration.file.is_file():
-        return Finding("file", CheckStatus.FINE, f"{configuration.file} was read")
-    return Finding("file", CheckStatus.FINE, f"{configuration.file} does not exist, and need not")
 
 
 def _server_settings(configuration: Configuration, gateway: GatewayConfiguration) -> Finding:
@@ -437,7 +419,10 @@ async def _server(gateway: GatewayConfiguration, advice: Advice) -> list[Finding
                 findings = [*_protocol(upstream.detected), _LISTS_NOTHING]
             findings += endpoints.findings
             if endpoints.is_there:
-                model_id = gateway.selection.default or _first_listed(answer)
+                model_id = gateway.selection.default or ""
+                if not model_id:
+                    with suppress(JSONDecodeError, UpstreamError):
+                        model_id = next(iter(read_catalogue(loads(answer.body)).entries), "")
                 findings.append(await _completions(upstream, model_id))
             return findings
     except TimeoutError:
@@ -472,22 +457,14 @@ async def _completions(upstream: detection.OpenUpstream, model_id: str) -> Findi
     return Finding("completions", CheckStatus.FINE, f"{of_model}a chat that is asked to edit")
 
 
-def _first_listed(answer: FetchResponse) -> str:
-    try:
-        return next(iter(read_catalogue(loads(answer.body)).entries), "")
-    except (JSONDecodeError, UpstreamError):
-        return ""
-
-
 def _protocol(detected: detection.Detected | None) -> list[Finding]:
     """What the server speaks, where that was found out; what a guess is good for, its answers say."""
     if detected is None:
         return []
     if detected.is_certain:
         return [Finding("protocol", CheckStatus.FINE, f"at {detected.shown_url}: {detected.says}")]
-    verdict = (
-        CheckStatus.PROBLEM if detected.advice else CheckStatus.WARNING
-    )  # it said that no endpoint is there, or nothing
+    # It said that no endpoint is there, or nothing.
+    verdict = CheckStatus.PROBLEM if detected.advice else CheckStatus.WARNING
     return [Finding("protocol", verdict, detected.says, detected.advice)]
 
 
@@ -710,7 +687,10 @@ class _Examination:
                 return [Finding("models", CheckStatus.PROBLEM, f"it cannot list them: {fault_of(error)}", advice)]
             if not listed:
                 return [Finding("models", CheckStatus.WARNING, "it lists none, so nothing shows in the picker")]
-            findings = [Finding("models", CheckStatus.FINE, _count_of(listed), self.advice.not_asked)]
+            names = ", ".join(model.id for model in listed[:_MOST_NAMES])
+            more = f" and {len(listed) - _MOST_NAMES} more" if len(listed) > _MOST_NAMES else ""
+            says = f"it lists {len(listed)} model{'' if len(listed) == 1 else 's'}: {names}{more}"
+            findings = [Finding("models", CheckStatus.FINE, says, self.advice.not_asked)]
             for model in listed:
                 findings += _information(model.information)
             chosen = next((model for model in listed if model_id in (None, model.id)), None)
@@ -784,12 +764,6 @@ class _Examination:
 def _advice_on_error(error: BaseException) -> str:
     caused = error.__cause__ or error
     return _MEND if failing_place(caused) is not None else ""
-
-
-def _count_of(listed: Sequence[LanguageModelChat]) -> str:
-    names = ", ".join(model.id for model in listed[:_MOST_NAMES])
-    more = f" and {len(listed) - _MOST_NAMES} more" if len(listed) > _MOST_NAMES else ""
-    return f"it lists {len(listed)} model{'' if len(listed) == 1 else 's'}: {names}{more}"
 
 
 # ---- The information about a model ----

@@ -111,7 +111,9 @@ class UpstreamHTTP:
         try:
             came = await self._connections.send(head, content, exchange)
         except client_errors(name="ConnectTimeout"):
-            failure = self._not_connected()
+            proxy, seconds = self._connections.proxy, self._configuration.timeouts.connect
+            advice = RUNNING if proxy is None else f"is the proxy {proxy.address} ({proxy.where}) right?"
+            failure = errors.UpstreamTimeoutError(errors.TimeoutPhase.CONNECT, seconds, advice=advice)
         except Exception as error:  # beside its own errors, the client lets out those of addresses and of sockets
             failure = connection_error(head.place.shown, error, redactor=head.redactor, proxy=self._connections.proxy)
         else:
@@ -197,11 +199,6 @@ class UpstreamHTTP:
         for wins in (self._configuration.headers, request.own_headers):
             headers |= {name.lower(): value for name, value in wins.items()}
         return headers
-
-    def _not_connected(self) -> errors.UpstreamTimeoutError:
-        proxy, seconds = self._connections.proxy, self._configuration.timeouts.connect
-        advice = RUNNING if proxy is None else f"is the proxy {proxy.address} ({proxy.where}) right?"
-        return errors.UpstreamTimeoutError(errors.TimeoutPhase.CONNECT, seconds, advice=advice)
 
 
 _TURN: Final = 1024 * 1024
@@ -576,9 +573,6 @@ class Connections:
                 await opened.aclose()
 
 
-_LIMITS: Final = {"max_connections": None, "max_keepalive_connections": http_connection.KEPT}
-
-
 def make_transport(
     configuration: GatewayConfiguration, proxy: Proxy | None
 ) -> httpx2.AsyncBaseTransport | http_connection.DirectTransport:
@@ -589,32 +583,25 @@ def make_transport(
     Raises:
         ConnectionSetupError: The certificates that are trusted cannot be read.
     """
-    certificates = _certificates(configuration)
+    verify = configuration.verify_certificates
+    certificates: ssl.SSLContext | None = None
+    # Reading the certificates takes a quarter of a second, and even an empty context has a megabyte.
+    if not verify or urlsplit(configuration.base_url).scheme != "http":
+        try:
+            # Those of SSL_CERT_FILE and SSL_CERT_DIR if they are set, else the system's.
+            certificates = httpx2.create_ssl_context(verify=verify)
+        except (OSError, ValueError) as error:  # an SSLError is an OSError
+            # The first that is set counts.
+            variable = next((name for name in ("SSL_CERT_FILE", "SSL_CERT_DIR") if os.environ.get(name)), None)
+            where = "the certificates of the system" if variable is None else f"{variable}={os.environ[variable]}"
+            reason = "no certificate in it" if isinstance(error, ssl.SSLError) else getattr(error, "strerror", None)
+            expected = "a file of certificates in PEM that can be read; unset it to trust the system's"
+            raise ConnectionSetupError(where, reason or str(error), expected) from error
     if proxy is None:
         return http_connection.DirectTransport(certificates)
-    verify, through = certificates or http_connection.trusting_nobody(), httpx2.Proxy(proxy.url)
-    return httpx2.AsyncHTTPTransport(verify=verify, proxy=through, limits=httpx2.Limits(**_LIMITS))
-
-
-def _certificates(configuration: GatewayConfiguration) -> ssl.SSLContext | None:
-    """The trusted certificates: those of SSL_CERT_FILE and SSL_CERT_DIR if they are set, else the system's; None if
-    certificates are not checked."""
-    verify = configuration.verify_certificates
-    if verify and urlsplit(configuration.base_url).scheme == "http":
-        # Reading the certificates takes a quarter of a second, and even an empty context has a megabyte.
-        return None
-    try:
-        return httpx2.create_ssl_context(verify=verify)
-    except (OSError, ValueError) as error:  # an SSLError is an OSError
-        # The first that is set counts.
-        variable = next((name for name in ("SSL_CERT_FILE", "SSL_CERT_DIR") if os.environ.get(name)), None)
-        where = "the certificates of the system" if variable is None else f"{variable}={os.environ[variable]}"
-        reason = "no certificate in it" if isinstance(error, ssl.SSLError) else getattr(error, "strerror", None)
-        raise ConnectionSetupError(
-            where,
-            reason or str(error),
-            "a file of certificates in PEM that can be read; unset it to trust the system's",
-        ) from error
+    trusted, through = certificates or http_connection.trusting_nobody(), httpx2.Proxy(proxy.url)
+    limits = httpx2.Limits(max_connections=None, max_keepalive_connections=http_connection.KEPT)
+    return httpx2.AsyncHTTPTransport(verify=trusted, proxy=through, limits=limits)
 
 
 # ---- Capture of an exchange ----

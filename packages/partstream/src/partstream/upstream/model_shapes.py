@@ -611,11 +611,6 @@ def _copilot_reasoning(fields: Fields) -> Fact[bool] | None:
     return supports.boolean("thinking") or (Fact(True, budget.source, budget.field) if budget else None)
 
 
-def _is_copilot_chat(fields: Fields) -> bool:
-    is_off = fields.text("policy.state") in {"disabled", "unconfigured"}
-    return fields.text("capabilities.type") in {None, "chat"} and not is_off
-
-
 def _hugging_face(fields: Fields) -> dict[str, Any]:
     live = [one for one in fields.objects("providers") if one.text("status") in {None, "live"}]
     tools = [fact for one in live if (fact := one.boolean("supports_tools")) is not None]
@@ -660,16 +655,6 @@ _VERCEL: Final[Mapping[str, Read]] = {
     "file_input": _word("tags", "file-input"),
     "reasoning": _word("tags", "reasoning"),
 }
-
-
-def _is_vercel(fields: Fields) -> bool:
-    # Groq has context_window too; other servers put null into fields that they do not know.
-    return "type" in fields and fields.names_any("context_window", "tags") and "max_model_len" not in fields
-
-
-def _loaded_window(fields: Fields) -> Fact[int] | None:
-    loaded = [instance.tokens("config.context_length") for instance in fields.objects("loaded_instances")]
-    return _least(*loaded) or fields.tokens("max_context_length")
 
 
 def _bare(fields: Fields) -> dict[str, Any]:
@@ -728,7 +713,10 @@ SHAPES: Final[tuple[Shape, ...]] = (
             "reasoning_efforts": "capabilities.supports/reasoning_effort",
             "endpoints": "supported_endpoints",
         },
-        _is_copilot_chat,
+        lambda fields: (
+            fields.text("capabilities.type") in {None, "chat"}
+            and fields.text("policy.state") not in {"disabled", "unconfigured"}
+        ),
     ),
     # mistralai/client-python, models/modelcapabilities.py
     Shape(
@@ -823,7 +811,16 @@ SHAPES: Final[tuple[Shape, ...]] = (
         ("name",),
         id_prefix="models/",
     ),
-    Shape("Vercel", _is_vercel, _VERCEL, _is_of_type("language", "chat"), details=ENDPOINTS),
+    # Groq has context_window too; other servers put null into fields that they do not know.
+    Shape(
+        "Vercel",
+        lambda fields: (
+            "type" in fields and fields.names_any("context_window", "tags") and "max_model_len" not in fields
+        ),
+        _VERCEL,
+        _is_of_type("language", "chat"),
+        details=ENDPOINTS,
+    ),
     Shape(
         "Vercel, config", _has_all("specification"), _GATEWAY, _is_none_or("modelType", "language"), details=ENDPOINTS
     ),
@@ -851,7 +848,10 @@ SHAPES: Final[tuple[Shape, ...]] = (
             "name": "display_name",
             "description": "description",
             "creator": "publisher",
-            "context_window": _loaded_window,
+            "context_window": lambda fields: (
+                _least(*(one.tokens("config.context_length") for one in fields.objects("loaded_instances")))
+                or fields.tokens("max_context_length")
+            ),
             "image_input": "capabilities.vision",
             "tool_calling": "capabilities.trained_for_tool_use",
         },

@@ -231,12 +231,6 @@ class Standing(NamedTuple):
         return f"{whose}: {amount_text(self.budget.unit, self.spent)} of {budget_text(self.budget)}"
 
 
-class Begun(NamedTuple):
-    """A request that may begin, by its id in the file."""
-
-    id: str
-
-
 class Wait(NamedTuple):
     """A request that has to wait: why, in a sentence, and the error if it does not wait any longer."""
 
@@ -245,7 +239,8 @@ class Wait(NamedTuple):
     seconds: float | None = None  # until it may begin; None where that is not known
 
 
-Verdict: TypeAlias = "Begun | Wait | BudgetReachedError"
+Verdict: TypeAlias = "str | Wait | BudgetReachedError"
+"""The id of a request that may begin; or why not."""
 
 _MINUTE: Final = 60.0
 _POLL: Final = (0.05, 0.5)
@@ -300,8 +295,15 @@ class SpendingFile:
         Raises:
             sqlite3.Error: The file cannot be used; so `OSError`.
         """
-        if not self._has_lock:
-            self._take_lock()
+        if not self._has_lock:  # by which others see that this process lives
+            try:
+                self._locks.begin()
+            except OSError as error:
+                said = error.strerror or error
+                _logger.warning("the folder of locks beside %s cannot be used: %s", self.path, said)
+            else:
+                self._has_lock = True
+                self._locks.bury(self._charge_gone)
         verdict = self._begin(limits, upstream, bound)
         if isinstance(verdict, Wait) and self._has_lock:
             self._locks.bury(self._charge_gone)
@@ -368,8 +370,8 @@ class SpendingFile:
                     error = _reached(standing)
                     is_spent = standing.spent >= standing.budget.limit
                     return error if is_spent else Wait(error.statement, error)
-            begun = Begun(token_hex(8))
-            row = (begun.id, self._name, upstream, now, bound.nanodollars, bound.tokens)
+            begun = token_hex(8)
+            row = (begun, self._name, upstream, now, bound.nanodollars, bound.tokens)
             connection.execute("INSERT INTO running VALUES (?, ?, ?, ?, ?, ?)", row)
             if limits.requests_per_minute is not None:
                 connection.execute("INSERT INTO asked VALUES (?, ?)", (upstream, now))
@@ -444,16 +446,6 @@ class SpendingFile:
             connection.execute(f"PRAGMA application_id = {_APPLICATION}")
         self._connection = connection
         return connection
-
-    def _take_lock(self) -> None:
-        """Takes the lock by which others see that this process lives."""
-        try:
-            self._locks.begin()
-        except OSError as error:
-            _logger.warning("the folder of locks beside %s cannot be used: %s", self.path, error.strerror or error)
-            return
-        self._has_lock = True
-        self._locks.bury(self._charge_gone)
 
 
 def _day(seconds: float) -> str:
@@ -564,8 +556,8 @@ class Spending:
             verdict = await self._verdict(taken)
             if verdict is None:  # rates alone, and a file that cannot be used
                 return Admission(meter, lambda _: None)
-            if isinstance(verdict, Begun):
-                return Admission(meter, partial(self._end, verdict.id))
+            if isinstance(verdict, str):
+                return Admission(meter, partial(self._end, verdict))
             if not isinstance(verdict, Wait):
                 raise verdict
             left = until - loop.time()
@@ -612,8 +604,8 @@ class Spending:
 
     def _drop(self, beginning: Future[Verdict]) -> None:
         """Frees what was reserved for a request that no caller waits for any more."""
-        if not beginning.cancelled() and beginning.exception() is None and isinstance(beginning.result(), Begun):
-            self._end(beginning.result().id, Taken())  # type: ignore[union-attr] # it is one
+        if not beginning.cancelled() and beginning.exception() is None and isinstance(id_ := beginning.result(), str):
+            self._end(id_, Taken())
 
     def _end(self, request: str, taken: Taken) -> None:
         with suppress(RuntimeError):  # closed: another process charges what was reserved
