@@ -18,6 +18,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from partstream.codec.checks import replace
@@ -384,6 +385,7 @@ class AnswerCapture:
 
 # ---- The last answers ----
 
+_SIZE: Final = attrgetter("size")
 MOST_ANSWERS: Final = 20
 MOST_BYTES: Final = 20 * 1024 * 1024  # all answers together
 MOST_BYTES_OF_ONE: Final = 10 * 1024 * 1024
@@ -435,7 +437,7 @@ class LastAnswers:
     @property
     def size(self) -> int:
         """The bytes that the answers have taken."""
-        return sum([answer.size for answer in self._answers])
+        return sum(map(_SIZE, self._answers))
 
     def on_change(self, listener: Callable[[AnswerCapture], object]) -> Callable[[], None]:
         """Has a function called with each answer when it has begun, and again when it has ended.
@@ -500,9 +502,13 @@ class LastAnswers:
 
     def _oldest(self, besides: AnswerCapture) -> AnswerCapture | None:
         """The answer that goes first: the oldest that has ended, else the oldest; none that is wanted or spared."""
-        others = [answer for answer in self._answers if answer is not besides and not answer.is_wanted]
-        ended = [answer for answer in others if answer.outcome is not None]
-        return next(iter(ended or others), None)
+        oldest: AnswerCapture | None = None
+        for answer in self._answers:
+            if answer is not besides and not answer.is_wanted:
+                if answer.outcome is not None:
+                    return answer
+                oldest = oldest or answer
+        return oldest
 
 
 # ---- The next answers ----

@@ -21,6 +21,7 @@ from bisect import bisect_left
 from collections import deque
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from functools import partial
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Final
 
@@ -30,6 +31,7 @@ from partstream.codec.json_codec import dumps
 from partstream.codec.system import DATA
 from partstream.codec.text import visible
 from partstream.lm.outputs import Outcome
+from partstream.lm.parts import Usage
 from partstream.server.clients import AnswerKind, ClientClass
 from partstream.settings.kinds import Choice
 from partstream.tokens.ledger import LEDGER_NAME, is_ledger_off
@@ -61,6 +63,7 @@ class Measure:
     """A number of a response whose distribution is kept, with its name and unit in the conventions.
 
     `says` is for people, `bounds` are those of its buckets, and `of` returns the number, or None where there is none.
+    `kind` says whose tokens are measured under one name (`gen_ai.token.type`).
     """
 
     name: str
@@ -68,6 +71,7 @@ class Measure:
     says: str
     bounds: tuple[float, ...]
     of: Callable[[AnswerObservation], float | None]
+    kind: str = ""
 
 
 def error_of(answer: AnswerObservation) -> str:
@@ -85,7 +89,7 @@ def as_prometheus(name: str, unit: str = "") -> str:
 
 
 def _is_good(answer: AnswerObservation) -> bool:
-    return answer.outcome in {Outcome.COMPLETED, Outcome.INCOMPLETE}
+    return answer.outcome is Outcome.COMPLETED or answer.outcome is Outcome.INCOMPLETE
 
 
 def _time_per_output_token(answer: AnswerObservation) -> float | None:
@@ -101,7 +105,7 @@ _FIRST_TOKEN: Final = (0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.
 _EACH_TOKEN: Final = (0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1.0, 2.5)
 _TOKENS: Final = tuple(float(4**step) for step in range(14))
 
-MEASURES: Final = (
+_MEASURES: Final = (
     Measure("gen_ai.server.request.duration", "s", "From the request until the last byte of the answer.", _SECONDS,
         lambda answer: answer.duration),
     Measure("gen_ai.server.time_to_first_token", "s",
@@ -110,22 +114,20 @@ MEASURES: Final = (
     Measure("gen_ai.server.time_per_output_token", "s",
         "For each token after the first, of an answer that ended well and whose tokens the provider reported.",
         _EACH_TOKEN, _time_per_output_token),
+    *(
+        Measure("gen_ai.client.token.usage", "{token}", "The tokens of an answer, by type.", _TOKENS, of, kind)
+        for kind, of in (
+            ("input", lambda answer: None if answer.usage is None else answer.usage.input_tokens),
+            ("output", lambda answer: None if answer.usage is None else answer.usage.output_tokens),
+        )
+    ),
 )  # fmt: skip
 """What is measured of each answer, each at most once an answer."""
-
-TOKENS: Final = {
-    kind: Measure("gen_ai.client.token.usage", "{token}", "The tokens of an answer, by type.", _TOKENS, number)
-    for kind, number in (
-        ("input", lambda answer: None if answer.usage is None else answer.usage.input_tokens),
-        ("output", lambda answer: None if answer.usage is None else answer.usage.output_tokens),
-    )
-}
-"""The tokens that are measured of each answer, under one name, by whose they are (`gen_ai.token.type`)."""
 
 
 # ---- Log lines ----
 
-_MOST_CHARACTERS: Final = 120
+_LONGEST: Final = 120
 """The most characters of a name in a line."""
 
 
@@ -137,6 +139,7 @@ class LogForm(Choice):
 
 
 _PLAIN: Final = re.compile(r"[!#-<>-~]+")
+_UNKNOWN: Final = Usage()
 
 
 def text_line(answer: AnswerObservation) -> str:
@@ -144,15 +147,13 @@ def text_line(answer: AnswerObservation) -> str:
     facts = _facts(answer)
     line = [str(facts.pop(name)) for name in ("time", "wire", "status", "ended")]
     for name, value in facts.items():
-        if not isinstance(value, str):
-            line.append(f"{name}={'yes' if value is True else value}")
-            continue
-        shown = value
-        if not _PLAIN.fullmatch(value):
+        if value.__class__ is str and not _PLAIN.fullmatch(value):
             shown = visible(value).replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t")
             if not shown or any(one in shown for one in ' "='):  # without quotes, its end would not be seen
                 shown = f'"{shown.replace(chr(34), chr(39))}"'
-        line.append(f"{name}={shown}")
+            line.append(f"{name}={shown}")
+        else:
+            line.append(f"{name}={'yes' if value is True else value}")
     return " ".join(line)
 
 
@@ -163,43 +164,49 @@ def json_line(answer: AnswerObservation) -> str:
 
 def _facts(answer: AnswerObservation) -> dict[str, Any]:
     """The facts of a line, in its order, without those that are unknown; a name is short, and fit for UTF-8."""
-    usage, client = answer.usage, answer.client
-    if answer.is_cancelled:
-        ended = "cancelled"
-    elif answer.outcome is None:
-        ended = "refused"
-    else:
-        ended = answer.outcome.value if answer.reason is None else answer.reason.unified.value
+    usage, client = answer.usage or _UNKNOWN, answer.client
     first_part = answer.first_part_after
-    facts: dict[str, Any] = {
-        "time": datetime.fromtimestamp(answer.time, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
-        "wire": answer.wire,
-        "status": answer.status,
-        "ended": ended,
-        "model": answer.model,
-        "provider": answer.provider,
-        "client": client.name,
-        "version": client.version,
-        "session": client.session,
-        "turn": client.turn,
-        "kind": None if client.kind is AnswerKind.TURN else client.kind.value,
-        "retry": client.retry or None,
-        "caller": answer.caller,
-        "input": None if usage is None else usage.input_tokens,
-        "cached": None if usage is None else usage.cached_tokens,
-        "output": None if usage is None else usage.output_tokens,
-        "counted": answer.is_usage_counted or None,
-        "first_part_s": None if first_part is None else round(first_part, 3),
-        "duration_s": round(answer.duration, 3),
-        "bytes": answer.bytes,
-        "events": answer.events if answer.is_stream else None,
-        "error": error_of(answer),
-        "request": answer.request_id,
+    facts: tuple[tuple[str, Any], ...] = (
+        ("time", datetime.fromtimestamp(answer.time, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")),
+        ("wire", answer.wire),
+        ("status", answer.status),
+        ("ended", _ended(answer) if answer.reason is None or answer.is_cancelled else answer.reason.unified.value),
+        ("model", answer.model),
+        ("provider", answer.provider),
+        ("client", client.name),
+        ("version", client.version),
+        ("session", client.session),
+        ("turn", client.turn),
+        ("kind", None if client.kind is AnswerKind.TURN else client.kind.value),
+        ("retry", client.retry or None),
+        ("caller", answer.caller),
+        ("input", usage.input_tokens),
+        ("cached", usage.cached_tokens),
+        ("output", usage.output_tokens),
+        ("counted", answer.is_usage_counted or None),
+        ("first_part_s", None if first_part is None else round(first_part, 3)),
+        ("duration_s", round(answer.duration, 3)),
+        ("bytes", answer.bytes),
+        ("events", answer.events if answer.is_stream else None),
+        ("error", error_of(answer)),
+        ("request", answer.request_id),
+    )
+    return {
+        name: value if value.__class__ is not str or (len(value) <= _LONGEST and value.isascii()) else _cut(value)
+        for name, value in facts
+        if value is not None and value != ""
     }
-    for name, value in facts.items():
-        if value.__class__ is str and not (value.isascii() and len(value) <= _MOST_CHARACTERS):
-            facts[name] = storable_text(value if len(value) <= _MOST_CHARACTERS else f"{value[:_MOST_CHARACTERS]}…")
-    return {name: value for name, value in facts.items() if value not in {None, ""}}
+
+
+def _cut(name: str) -> str:
+    return storable_text(name if len(name) <= _LONGEST else f"{name[:_LONGEST]}…")
+
+
+def _ended(answer: AnswerObservation) -> str:
+    """How a response ended, in a word."""
+    if answer.is_cancelled:
+        return "cancelled"
+    return "refused" if answer.outcome is None else answer.outcome.value
 
 
 # ---- The ledger ----
@@ -226,8 +233,8 @@ class AnswerLedger:
 
     def __init__(self, path: Path) -> None:
         file = LedgerFile(path)
-        self._rows = _WaitingRows(file)
-        self._thread = FileThread(self, file, "partstream-answers", self._rows.write)
+        self._rows = _WaitingRows()
+        self._thread = FileThread(self, file, "partstream-answers", partial(self._rows.write, file))
 
     def observe(self, answer: AnswerObservation) -> None:
         """Enters a response that is over; returns at once.
@@ -235,58 +242,54 @@ class AnswerLedger:
         A request for which no provider was asked took no tokens. If it were entered, clients without a key could fill
         the table, from which the oldest responses go.
         """
-        is_answer = answer.outcome is not None or bool(answer.provider)
-        if not (self._thread.is_open and is_answer):
+        if not self._thread.is_open or not (answer.provider or answer.outcome is not None):
             return
-        self._thread.write_soon(is_full=self._rows.add(_parameters(answer)) >= _FULL)
+        rows = self._rows
+        rows.dropped += len(rows) == _MOST_WAITING
+        rows.append(answer)
+        self._thread.write_soon(is_full=len(rows) >= _FULL)
 
     def close(self) -> None:
         """Writes what waits and closes the file; waits for a limited time, then lets the thread end when it can."""
         self._thread.close()
 
 
-class _WaitingRows:
-    """The rows that wait for the thread."""
+class _WaitingRows(deque["AnswerObservation"]):
+    """The responses that wait for the thread, and how many did in vain."""
 
-    def __init__(self, file: LedgerFile) -> None:
-        self._file = file
-        self._rows: deque[tuple[Any, ...]] = deque(maxlen=_MOST_WAITING)
-        self._dropped = 0
+    def __init__(self) -> None:
+        super().__init__(maxlen=_MOST_WAITING)
+        self.dropped = 0
         self._tidied_at = 0.0
 
-    def add(self, row: tuple[Any, ...]) -> int:
-        """Adds a row; returns how many wait."""
-        self._dropped += len(self._rows) == _MOST_WAITING
-        self._rows.append(row)
-        return len(self._rows)
-
-    def write(self) -> None:
+    def write(self, file: LedgerFile) -> None:
         """Writes what waits; logs its errors, because the thread that runs it has no caller."""
-        rows, now = [self._rows.popleft() for _ in range(len(self._rows))], time.time()
-        dropped, self._dropped = self._dropped, 0
+        answers, now = [self.popleft() for _ in range(len(self))], time.time()
+        dropped, self.dropped = self.dropped, 0
         if dropped:
             _logger.warning("%d answers were not entered into the ledger: its disk is too slow", dropped)
-        statements: list[Statement] = [(KEEP_ANSWER, rows)] if rows else []
-        if rows and now - self._tidied_at > _DAY:
-            self._tidied_at = now
-            statements.append((FORGET_ANSWERS, [(now - MOST_DAYS * _DAY,)]))
+        if not answers:
+            return
         try:
-            if statements:
-                self._file.write(statements)
+            statements: list[Statement] = [(KEEP_ANSWER, [*map(_parameters, answers)])]
+            if now - self._tidied_at > _DAY:
+                self._tidied_at = now
+                statements.append((FORGET_ANSWERS, [(now - MOST_DAYS * _DAY,)]))
+            file.write(statements)
         except Exception:
             _logger.exception("answers were not entered into the ledger")
 
 
 def _parameters(answer: AnswerObservation) -> tuple[Any, ...]:
     """A response in the order of the table's columns; an impossible number is unknown."""
-    usage, client = answer.usage, answer.client
+    usage, client = answer.usage or _UNKNOWN, answer.client
     return (
         as_amount(answer.time, LAST_TIME),
         storable_text(answer.model),
-        None if usage is None else as_count(usage.input_tokens),
-        None if usage is None else as_count(usage.output_tokens),
-        None if usage is None else as_count(usage.cached_tokens),
-        None if usage is None else as_count(usage.reasoning_tokens),
+        as_count(usage.input_tokens),
+        as_count(usage.output_tokens),
+        as_count(usage.cached_tokens),
+        as_count(usage.reasoning_tokens),
         as_amount(answer.cost, MOST_DOLLARS),
         storable_text(answer.provider),
         answer.wire,
@@ -300,7 +303,7 @@ def _parameters(answer: AnswerObservation) -> tuple[Any, ...]:
         storable_text(answer.caller),
         storable_text(answer.request_id),
         answer.status,
-        "cancelled" if answer.is_cancelled else None if answer.outcome is None else answer.outcome.value,
+        None if answer.outcome is None and not answer.is_cancelled else _ended(answer),
         storable_text(error_of(answer)),
         as_amount(answer.first_part_after, MOST_SECONDS),
         as_amount(answer.duration, MOST_SECONDS),
@@ -331,10 +334,6 @@ class _Distribution:
         self.total = 0.0
         self.since = time.time()
 
-    def add(self, number: float) -> None:
-        self.counts[bisect_left(self.bounds, number)] += 1
-        self.total += number
-
 
 _COUNTERS: Final = {
     "partstream_answers": (
@@ -351,8 +350,8 @@ _COUNTERS: Final = {
     ),
 }  # fmt: skip
 """The counters: what they say, and their labels."""
-_HISTOGRAMS: Final = (*((one, ERROR_NAME) for one in MEASURES), (TOKENS["input"], "gen_ai.token.type"))
-"""The histograms, each with its label beside those of all."""
+_HISTOGRAMS: Final = {one.name: (one, "gen_ai.token.type" if one.kind else ERROR_NAME) for one in _MEASURES}
+"""The histograms by name, each with its label beside those of all."""
 
 
 class ServingMetrics:
@@ -373,19 +372,17 @@ class ServingMetrics:
         """Counts an answer that is over."""
         provider, model = (answer.provider, answer.model) if answer.provider else (OURSELVES, _NO_MODEL)
         error = error_of(answer)
-        for measure in MEASURES:
+        for measure in _MEASURES:
             if (number := measure.of(answer)) is not None:
-                self._distribution(measure, provider, model, error).add(number)
-        for kind, measure in TOKENS.items():
-            if (number := measure.of(answer)) is not None:
-                self._distribution(measure, provider, model, kind).add(number)
+                series = measure.name, provider, model, measure.kind or error
+                found = self._distributions.get(series)
+                if found is None:
+                    found = self._distributions[series] = _Distribution(measure.bounds)
+                found.counts[bisect_left(measure.bounds, number)] += 1
+                found.total += number
         client = "other" if answer.client.of_class is ClientClass.OTHER else answer.client.name
-        if answer.is_cancelled:
-            ended = "cancelled"
-        elif answer.outcome is not None:
-            ended = answer.outcome.value
-        else:
-            ended = "refused" if answer.status < 500 else "failed"
+        ended = _ended(answer)
+        ended = "failed" if ended == "refused" and answer.status >= 500 else ended
         self._count("partstream_answers", answer.wire, client, answer.client.kind.value, ended)
         self._count("partstream_sent_bytes", answer.wire, by=answer.bytes)
         if answer.client.retry:
@@ -393,13 +390,6 @@ class ServingMetrics:
         for names, counter in ((answer.dropped, "dropped"), (answer.unsaid, "unsaid")):
             for field in {self._label_of(name, answer.caller) for name in names}:
                 self._count(f"partstream_{counter}_fields", answer.wire, field)
-
-    def _distribution(self, measure: Measure, provider: str, model: str, label: str) -> _Distribution:
-        key = measure.name, provider, model, label
-        found = self._distributions.get(key)
-        if found is None:
-            found = self._distributions[key] = _Distribution(measure.bounds)
-        return found
 
     def _count(self, counter: str, *labels: str, by: int = 1) -> None:
         """Adds to a count, which is kept with the time of its beginning."""
@@ -441,7 +431,7 @@ class ServingMetrics:
         )
         from prometheus_client.utils import floatToGoString  # noqa: PLC0415 - an extra
 
-        for measure, label in _HISTOGRAMS:
+        for measure, label in _HISTOGRAMS.values():
             name = as_prometheus(measure.name, measure.unit)
             names = [as_prometheus(one) for one in (*_OF_ANSWER, label)]
             histogram = HistogramMetricFamily(name, measure.says, labels=names)
