@@ -1,7 +1,10 @@
 """What one answer may take at most, on every wire: bytes of the arguments of a call, and calls."""
 
+from typing import Any
+
 import pytest
 
+from partstream.codec.json_codec import dumps
 from partstream.errors import AnswerTooLargeError
 from partstream.lm.messages import RequestOptions
 from partstream.lm.outputs import Finish, InboundRequest, Outcome, Reply, StreamOptions
@@ -90,3 +93,18 @@ def test_what_follows_the_error_of_a_limit_is_not_read(monkeypatch: pytest.Monke
     outputs = [one for _ in range(20) for one in reader.feed(event % (b"x" * 40))]
     assert [type(one) for one in outputs] == [Finish]
     assert reader.finished
+
+
+ENDLESS_RUNS = {
+    "questions": lambda _number: {"type": "CUSTOM", "name": "on_interrupt", "value": {"asked": [[]] * 100}},
+    "results": lambda number: {"type": "TOOL_CALL_RESULT", "toolCallId": f"c{number}", "content": "x"},
+}
+
+
+@one_test_for("event", ENDLESS_RUNS.values(), ids=ENDLESS_RUNS)
+def test_a_run_that_has_without_end_what_is_kept_to_its_end_is_an_error(event: Any) -> None:
+    reader = StreamReader("ag-ui")
+    for number in range(5_000):
+        if finished := [one for one in reader.feed(b"data: %b\n\n" % dumps(event(number))) if isinstance(one, Finish)]:
+            break
+    assert isinstance(finished[0].error, AnswerTooLargeError)

@@ -17,6 +17,40 @@ from partstream.protocols.reader import StreamReader
 from protocols.openresponses.wire import OMIT, added, created, delta, done, reasoning, sse, terminal, text_done
 from protocols.openresponses.wire import read as read_events
 
+RUN = {"type": "RUN_STARTED", "threadId": "t", "runId": "r"}
+
+
+def run_of(events: list[dict[str, Any]]) -> Iterable[bytes]:
+    return sse([RUN, *events, {**RUN, "type": "RUN_FINISHED"}])
+
+
+def begun_calls(size: int) -> list[dict[str, Any]]:
+    return [{"type": "TOOL_CALL_START", "toolCallId": f"c{number}", "toolCallName": "f"} for number in range(size)]
+
+
+SNAPSHOT = {"type": "MESSAGES_SNAPSHOT", "messages": []}
+RUNS = {
+    "a snapshot of calls and results of others": lambda size: run_of(
+        [
+            {
+                "type": "MESSAGES_SNAPSHOT",
+                "messages": [
+                    {"id": "m", "role": "assistant", "toolCalls": [{"id": f"c{number}"} for number in range(size)]},
+                    *({"id": f"r{number}", "role": "tool", "toolCallId": f"x{number}"} for number in range(size)),
+                ],
+            }
+        ]
+    ),
+    "texts and snapshots": lambda size: run_of(
+        [
+            *({"type": "TEXT_MESSAGE_CONTENT", "messageId": f"m{number}", "delta": "a"} for number in range(size)),
+            *[SNAPSHOT] * size,
+        ]
+    ),
+    "calls and snapshots": lambda size: run_of([*begun_calls(size), *[SNAPSHOT] * size]),
+}
+"""What an agent of AG-UI can send."""
+
 SMALL = 60
 MOST_GROWTH = 2.2
 
@@ -43,7 +77,11 @@ def _instructions(case: HostileCase, size: int) -> int:
     return counted
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize(
+    "case",
+    [*CASES, *(HostileCase(name, "ag-ui", make, 1000) for name, make in RUNS.items())],
+    ids=lambda case: case.name,
+)
 def test_twice_as_many_events_take_twice_the_work(case: HostileCase) -> None:
     size = SMALL if case.size < 100_000 else 4096
     _instructions(case, 2)  # what runs only once, at the first use

@@ -66,17 +66,16 @@ def is_long(value: Any, most: int = LARGE_BYTES) -> bool:
 _BYTES_OF_VALUE: Final = 8
 
 
-def has_more_values(value: Any, most: int) -> bool:
-    """Whether a JSON value holds more values than so many; looks at no more than those."""
+def values_left(value: Any, most: int) -> int:
+    """How many values may follow those that a JSON value holds; below zero where it holds more than so many. Looks at
+    no more than those."""
     left, values = most, [value]
-    while values:
+    while values and left >= 0:
         one = values.pop()
         if isinstance(one, dict | list):
             left -= len(one)
-            if left < 0:
-                return True
             values += one.values() if isinstance(one, dict) else one
-    return False
+    return left
 
 
 # ---- What is too much ----

@@ -429,8 +429,8 @@ class CarriedItems:
         self._new: list[dict[str, Any]] = []
 
     def add(self, *items: Mapping[str, Any]) -> None:
-        """Takes items."""
-        if self.wanted:
+        """Takes items; of too many, one more than come out."""
+        if self.wanted and len(self._new) <= MOST_ITEMS:
             self._new += ({"type": self._type, **item} for item in items)
 
     def take(self) -> list[dict[str, Any]]:

@@ -34,8 +34,8 @@ from partstream.codec.limits import (
     MOST_ARGUMENT_BYTES,
     MOST_ARGUMENT_VALUES,
     PIECE,
-    has_more_values,
     is_long,
+    values_left,
 )
 from partstream.errors import AnswerTooLargeError, CallerError
 from partstream.lm import parts
@@ -308,7 +308,7 @@ class ReplyProgress:
                 self.state = part.metadata or self.state
             if isinstance(part, parts.ToolCallPart):
                 self.has_calls = True
-                if has_more_values(part.input, MOST_ARGUMENT_VALUES):
+                if values_left(part.input, MOST_ARGUMENT_VALUES) < 0:
                     raise AnswerTooLargeError("values in the arguments of one call", MOST_ARGUMENT_VALUES)
                 if is_long(part.input, MOST_ARGUMENT_BYTES):
                     raise AnswerTooLargeError("bytes of the arguments of one call", MOST_ARGUMENT_BYTES)

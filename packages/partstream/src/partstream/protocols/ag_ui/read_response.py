@@ -42,6 +42,7 @@ class Texts:
 
     def __init__(self, thinking: tool_calls.Thinking, carrying: tool_calls.Carrying) -> None:
         self.any_shown = False
+        self.is_newer = False  # whether text has come after the last snapshot, which is not the end then
         self._thinking = thinking
         self._carrying = carrying
         self.said: dict[str, read_response.EmittedPrefix] = {}  # what was streamed, by message
@@ -91,6 +92,7 @@ class Texts:
         if message_id not in self.said:
             self.said[message_id] = read_response.EmittedPrefix()
         self.said[message_id].add(piece)
+        self.is_newer = True
         if self._open.holds(message_id, piece):
             return None
         self.show(piece, outputs)
@@ -289,6 +291,7 @@ class AGUIReader(read_response.EventReader):
         self._calls = tool_calls.ToolCalls(options.call_id_prefix, self._thinking, self._carrying, self._final_output)
         self._sub_agents: dict[str, str] = {}
         self._custom_interrupts: list[read_response.JSONObject] = []
+        self._interrupts_left = tool_calls.check_interrupts([])
 
     def feed_into(self, event: Mapping[str, Any], outputs: _Outputs) -> None:  # noqa: D102
         wire: read_response.JSONObject = event if isinstance(event, dict) else dict(event)
@@ -315,7 +318,7 @@ class AGUIReader(read_response.EventReader):
         if not has_calls:
             if not self._texts.any_shown:
                 words = self._final_output.words(self._texts.of_sub_agent)
-            elif words := self._final_output.unsaid(self._texts.said):
+            elif words := "" if self._texts.is_newer else self._final_output.unsaid(self._texts.said):
                 self._texts.part(outputs)
             if words:
                 self._texts.show(words, outputs)
@@ -359,6 +362,7 @@ class AGUIReader(read_response.EventReader):
         self._thinking.settle()
         if interrupts:
             # The run waits for the person, whose next message is the answer.
+            tool_calls.check_interrupts(interrupts)
             said = tool_calls.question(interrupts, self._calls)
             self._calls.keep(outputs)
             self._carrying.add(
@@ -373,7 +377,7 @@ class AGUIReader(read_response.EventReader):
             self._calls.drop(outputs)
         else:
             pending = outcome.get("pendingToolCallIds")
-            listed = [one for one in pending if isinstance(one, str)] if isinstance(pending, list) else []
+            listed = {one for one in pending if isinstance(one, str)} if isinstance(pending, list) else set()
             self._calls.emit(listed, outputs)
             if self._calls.broken is not None:
                 outputs += self.fail(self._calls.broken)
@@ -416,7 +420,8 @@ class AGUIReader(read_response.EventReader):
         self._thinking.show(line, read_response.identifier(event, SUBAGENT), outputs)
 
     def _snapshot(self, event: read_response.JSONObject, _outputs: _Outputs) -> None:
-        self._final_output.read_snapshot(event, self._texts.said)
+        self._texts.is_newer = False
+        self._final_output.read_snapshot(event)
         self._calls.read_snapshot(event)
 
     def _count(self, event: read_response.JSONObject, outputs: _Outputs) -> None:
@@ -429,7 +434,8 @@ class AGUIReader(read_response.EventReader):
 
     def _custom(self, event: read_response.JSONObject, outputs: _Outputs) -> None:
         if event.get("name") == tool_calls.ON_INTERRUPT:
-            self._custom_interrupts.append(tool_calls.interrupt_of(event))
+            self._custom_interrupts.append(interrupt := tool_calls.interrupt_of(event))
+            self._interrupts_left = tool_calls.check_interrupts([interrupt], self._interrupts_left)
         else:
             self._count(event, outputs)
 

@@ -30,14 +30,16 @@ Reasoning is messages with an id; packages before 1.0 send thinking without one 
 
 from __future__ import annotations
 from collections import deque
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import partial
+from itertools import count
 from typing import Any, Final
 
 from partstream.codec.checks import dataclass, field
 from partstream.codec.json_codec import dumps, loads_or_none
+from partstream.codec.limits import MOST_ARGUMENT_VALUES, values_left
 from partstream.conversation.provider_state import CarriedItems
-from partstream.errors import ToolArgumentsError
+from partstream.errors import AnswerTooLargeError, ToolArgumentsError
 from partstream.lm.inner_activity import InnerCall, InnerResult, call_data, call_line, result_data, result_line, wish
 from partstream.lm.outputs import EmitText, StreamOptions, StreamOutput, ThinkingMode, Unmapped
 from partstream.lm.parts import thinking_part
@@ -189,6 +191,7 @@ class ToolCalls:
             outputs.append(Unmapped(f"{event['type']} ({'again' if call_id else 'without an id'})", event))
             return
         self._over.add(call_id)
+        check_number(len(self._over))
         self._thinking.settle()
         calls = self._by_id.get(call_id)
         call = calls.popleft() if calls else None
@@ -216,23 +219,25 @@ class ToolCalls:
     def read_snapshot(self, event: JSONObject) -> None:
         """Takes the whole conversation as the agent sees it: the calls without a result after the last user message,
         which the events of LangGraph's server lack in part (docs/wires/ai-sdk.md#ag-ui-calls)."""
-        said: list[JSONObject] = []
+        said: dict[int, tuple[str, JSONObject]] = {}
+        places: dict[str, deque[int]] = {}
+        numbers = count()
         for message in objects(event, "messages"):
             role = identifier(message, "role")
             if role == "user":
-                said = []
-            elif role == "tool":
-                of = identifier(message, TOOL_CALL_ID)
-                place = next((place for place, one in enumerate(said) if one.get("id") == of), None)
-                if place is not None:
-                    del said[place]
-            said += [call | {PARENT: message.get("id")} for call in objects(message, "toolCalls")]
-        known = {call_id: iter([*calls]) for call_id, calls in self._by_id.items()}
-        for wire in said:
-            call_id, function = identifier(wire, "id"), mapping(wire, "function")
-            if call_id is None or call_id in self._over:
-                continue
-            call = next(known.get(call_id, iter(())), None)
+                said, places = {}, {}
+            elif role == "tool" and (answered := places.get(identifier(message, TOOL_CALL_ID) or "")):
+                del said[answered.popleft()]
+            for wire in objects(message, "toolCalls"):
+                if (call_id := identifier(wire, "id")) is not None and call_id not in self._over:
+                    said[place := next(numbers)] = call_id, wire | {PARENT: message.get("id")}
+                    places.setdefault(call_id, deque()).append(place)
+        known: dict[str, Iterator[_Call]] = {}
+        for call_id, wire in said.values():
+            function = mapping(wire, "function")
+            if call_id not in known:
+                known[call_id] = iter([*self._by_id.get(call_id, ())])
+            call = next(known[call_id], None)
             if call is None:
                 new = _Call(call_id, identifier(function, "name"), identifier(wire, PARENT), self.step)
                 call = self._open(new)
@@ -369,6 +374,17 @@ def interrupt_of(event: JSONObject) -> JSONObject:
         "metadata": {"langgraph": {"raw": value}},
     }
     return {name: one for name, one in fields.items() if one is not None}
+
+
+def check_interrupts(interrupts: list[JSONObject], left: int = MOST_ARGUMENT_VALUES) -> int:
+    """How many values may follow those of interrupts: all are kept, and become one text.
+
+    Raises:
+        AnswerTooLargeError: They hold more than the arguments of a call may.
+    """
+    if (left := values_left(interrupts, left)) < 0:
+        raise AnswerTooLargeError("values in the questions of one answer", MOST_ARGUMENT_VALUES)
+    return left
 
 
 def actions_of(interrupt: JSONObject) -> list[InnerCall]:
@@ -524,16 +540,14 @@ class FinalOutput:
         self._of_tool: Any = None
         self._snapshot: list[tuple[str, str]] = []  # ids and texts
         self._ends_with_tool = False
-        self._said_before = 0  # characters of text before the snapshot
 
     def read_tool(self, call: InnerCall | None, content: Any) -> None:
         """Takes the result of a call that the agent has run: the answer, if nothing follows."""
         is_output = call is not None and call.name.startswith(_OUTPUT_TOOL)
         self._of_tool = call.arguments if call is not None and is_output else content
 
-    def read_snapshot(self, event: JSONObject, streamed: Mapping[str, EmittedPrefix]) -> None:
+    def read_snapshot(self, event: JSONObject) -> None:
         """Takes the whole conversation as the agent sees it: its last messages are its answer."""
-        self._said_before = _length(streamed)
         said: list[tuple[str, str]] = []
         role = None
         for message in objects(event, "messages"):
@@ -548,11 +562,8 @@ class FinalOutput:
     def unsaid(self, streamed: Mapping[str, EmittedPrefix]) -> str:
         """What only the snapshot has of an answer that was streamed: the messages that no event brought.
 
-        A snapshot that text follows is not the end. Where the conversation ends with the result of a tool, that is the
-        answer: the agent hands it on unchanged.
+        Where the conversation ends with the result of a tool, that is the answer: the agent hands it on unchanged.
         """
-        if self._said_before != _length(streamed):
-            return ""
         if self._ends_with_tool:
             return _words_of(self._of_tool)
         known = {one.summary for one in streamed.values()}
@@ -567,10 +578,6 @@ class FinalOutput:
         if said := _words_of(self.result):
             return said
         return "\n\n".join(words for _, words in self._snapshot) or of_sub_agent or _words_of(self._of_tool)
-
-
-def _length(streamed: Mapping[str, EmittedPrefix]) -> int:
-    return sum(one.length for one in streamed.values())
 
 
 def _words_of(value: Any) -> str:
