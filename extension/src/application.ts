@@ -87,7 +87,7 @@ export class Application {
   readonly #completions = new Completions({
     lists: () => this.#backend.models.lists,
     ask: (parameters, token) => this.#ask("languageModels/complete", parameters, token),
-    accepted: () => this.#backend.process?.notify("languageModels/didAcceptCompletion", null),
+    count: (counts) => this.#ask("languageModels/countCompletions", counts),
     log: this.#log.info,
   });
   readonly #keys: ProviderKeys;

@@ -746,15 +746,17 @@ export interface CompleteParams {
   isManual: boolean;
 }
 
-/**
- * The text to show, empty for none; `off` says why nothing was asked. `shown` and `accepted` count those of this
- * process.
- */
+/** The text to show, empty for none; `isNew` if a model has just written it. `off` says why nothing was asked. */
 export interface CompleteResult {
   text: string;
+  isNew?: boolean;
+  off?: "file" | "language" | "failure";
+}
+
+/** How many completions were shown, each once, and how many of them a person accepted. */
+export interface CompletionCounts {
   shown: number;
   accepted: number;
-  off?: "file" | "language" | "failure";
 }
 
 /** Asks a model for an answer; its parts arrive as `$/progress` with `progressToken` before the result. */
@@ -867,6 +869,8 @@ export interface Requests {
   "languageModels/response": { params: ResponseParams; result: null };
   /** Completes the text at a cursor, from memory or, after a delay, by a model; cancelled, the model is too. */
   "languageModels/complete": { params: CompleteParams; result: CompleteResult };
+  /** Counts completions; the result has the counts of today in all windows. */
+  "languageModels/countCompletions": { params: CompletionCounts; result: CompletionCounts };
   /** Counts the tokens of many texts at once; an estimate replaces a count that fails. */
   "languageModels/tokenCount": { params: TokenCountParams; result: TokenCountResult };
   /** Returns a page for a webview. That of usage takes a newer one as the message `page`; that of a connection posts the messages `copy` and `again`. */
@@ -929,8 +933,6 @@ export interface RequestsToExtension {
 
 /** Notifications to the sidecar. */
 export interface NotificationsToSidecar {
-  /** Announces that a completion was accepted. */
-  "languageModels/didAcceptCompletion": null;
   /** Announces that a group is gone: its provider is closed once its running answers have ended. */
   "languageModels/forgetGroup": ForgetGroupParams;
   /** Says whether the window has the focus. */

@@ -11,6 +11,7 @@ import type { ListView } from "./modelList";
 import type {
   CompleteParams,
   CompleteResult,
+  CompletionCounts,
   Group,
   LanguageModelChatInformation,
   OpenText,
@@ -21,7 +22,8 @@ import { showItem } from "./vscodeStatus";
 export interface CompletionsParts {
   readonly lists: () => readonly ListView[];
   readonly ask: (params: CompleteParams, token: vscode.CancellationToken) => Promise<CompleteResult>;
-  readonly accepted: () => void;
+  /** Counts completions; says how many all windows have shown today, and how many were accepted. */
+  readonly count: (counts: CompletionCounts) => Promise<CompletionCounts>;
   readonly log: (line: string) => void;
 }
 
@@ -53,7 +55,9 @@ export class Completions implements vscode.InlineCompletionItemProvider, vscode.
   readonly #edits = new Map<string, { readonly at: number; readonly line: number }>();
   #running: vscode.CancellationTokenSource | undefined;
   #snoozedUntil = 0;
-  #counts = { shown: 0, accepted: 0 };
+  /** Of today, in all windows; undefined until they are known. */
+  #counts: CompletionCounts | undefined;
+  #counting: Promise<void> | undefined;
   #problem: string | undefined;
   #lookedAt = -LOOK_AGAIN;
   #isSignedIn: Promise<boolean> | undefined;
@@ -67,7 +71,10 @@ export class Completions implements vscode.InlineCompletionItemProvider, vscode.
       vscode.languages.registerInlineCompletionItemProvider(selector, this),
       vscode.commands.registerCommand("partstream.completions", () => this.#menu()),
       vscode.commands.registerCommand("partstream.chooseCompletionModel", () => this.#choose()),
-      vscode.commands.registerCommand(ACCEPTED, () => this.#accepted()),
+      vscode.commands.registerCommand(ACCEPTED, () => this.#count({ shown: 0, accepted: 1 })),
+      vscode.window.onDidChangeWindowState(({ focused }) => {
+        if (focused && this.#counting) void this.#count();
+      }),
       vscode.workspace.onDidChangeTextDocument((event) => this.#edited(event)),
       vscode.workspace.onDidCloseTextDocument(({ uri }) => this.#edits.delete(uri.toString())),
       vscode.workspace.onDidChangeConfiguration((event) => {
@@ -88,6 +95,7 @@ export class Completions implements vscode.InlineCompletionItemProvider, vscode.
   refresh(): void {
     const chosen = this.#chosen();
     showItem(this.#item, chosen && { text: this.#text(chosen.model.name), tooltip: this.#tooltip() });
+    if (chosen) this.#counting ??= this.#count();
   }
 
   async provideInlineCompletionItems(
@@ -235,8 +243,8 @@ export class Completions implements vscode.InlineCompletionItemProvider, vscode.
   }
 
   #tooltip(): string {
-    const { shown, accepted } = this.#counts;
-    const counted = l10n.t`Completions: ${shown} shown, ${accepted} accepted`;
+    const counts = this.#counts;
+    const counted = counts && l10n.t`Completions today: ${counts.shown} shown, ${counts.accepted} accepted.`;
     const snoozed = this.#isSnoozed ? l10n.t("Completions are snoozed.") : undefined;
     return [counted, snoozed, this.#problem].filter((line) => line !== undefined).join("\n");
   }
@@ -273,8 +281,8 @@ export class Completions implements vscode.InlineCompletionItemProvider, vscode.
     );
   }
 
-  #told({ shown, accepted, off }: CompleteResult): void {
-    this.#counts = { shown, accepted };
+  #told({ isNew, off }: CompleteResult): void {
+    if (isNew) void this.#count({ shown: 1, accepted: 0 });
     if (off !== "failure") this.#problem = undefined;
     this.refresh();
   }
@@ -286,10 +294,13 @@ export class Completions implements vscode.InlineCompletionItemProvider, vscode.
     this.refresh();
   }
 
-  #accepted(): void {
-    this.parts.accepted();
-    this.#counts = { ...this.#counts, accepted: this.#counts.accepted + 1 };
-    this.refresh();
+  async #count(more: CompletionCounts = { shown: 0, accepted: 0 }): Promise<void> {
+    try {
+      this.#counts = await this.parts.count(more);
+      this.refresh();
+    } catch (error) {
+      this.parts.log(`completions were not counted: ${String(error)}`);
+    }
   }
 }
 

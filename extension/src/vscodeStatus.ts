@@ -32,7 +32,7 @@ export function showFullness(
   showItem(item, view && { text: view.text, tooltip });
 }
 
-/** Shows a text in an item, or hides it for undefined. Who hears the item hears its name, and no icon. */
+/** Shows a text in an item, or hides it for undefined. Who hears the item hears its name and a plain tooltip, no icon. */
 export function showItem(
   item: vscode.StatusBarItem,
   view: { readonly text: string; readonly tooltip: string | vscode.MarkdownString } | undefined,
@@ -43,6 +43,8 @@ export function showItem(
   }
   item.text = view.text;
   item.tooltip = view.tooltip;
-  item.accessibilityInformation = { label: `${item.name ?? ""}: ${view.text.replace(ICONS, "")}` };
+  const more = typeof view.tooltip === "string" ? view.tooltip.split("\n").filter(Boolean) : [];
+  const sentences = [`${item.name ?? ""}: ${view.text.replace(ICONS, "")}`, ...more];
+  item.accessibilityInformation = { label: sentences.map((one) => one.replace(/\.$/, "")).join(". ") };
   item.show();
 }

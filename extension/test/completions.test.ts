@@ -1,16 +1,19 @@
 import assert from "node:assert/strict";
 import { afterEach, test } from "node:test";
 import type { InlineCompletionItem, TextDocument } from "vscode";
-import type { CompleteParams, CompleteResult } from "../src/protocol.generated";
+import type { CompleteParams, CompleteResult, CompletionCounts } from "../src/protocol.generated";
 import { Completions } from "../src/vscodeCompletions";
+import { createItem, showItem } from "../src/vscodeStatus";
 import { TokenSource } from "./vscodeDouble";
-import { accounts, Position, world } from "./vscodeModule";
+import { accounts, MarkdownString, Position, world } from "./vscodeModule";
 
 const model = (id: string, extra = {}): object => ({ id, name: id.toUpperCase(), extra });
 const GROUP = { id: "g", name: "Desk", configuration: {} };
 const LISTS = [{ group: GROUP, models: [model("chat"), model("fill", { completesText: true })] }];
 const item = (): { text: string; tooltip: string } =>
   world.items.get("partstream.completions") ?? { text: "", tooltip: "" };
+const heard = (): string => world.heard.get("partstream.completions") ?? "";
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 interface Question {
   readonly params: CompleteParams;
@@ -21,18 +24,23 @@ interface Question {
 class Editor {
   readonly asked: Question[] = [];
   readonly logged: string[] = [];
-  accepted = 0;
+  /** What the sidecar has counted, of other windows too. */
+  readonly counted = { shown: 40, accepted: 20 };
   readonly completions = new Completions({
     lists: () => LISTS as never,
     ask: (params, token) =>
       new Promise((resolve, reject) => {
         const answer = (result: Partial<CompleteResult> | Error): void => {
           if (result instanceof Error) reject(result);
-          else resolve({ text: "", shown: 0, accepted: 0, ...result });
+          else resolve({ text: "", ...result });
         };
         this.asked.push({ params, token, answer });
       }),
-    accepted: () => this.accepted++,
+    count: ({ shown, accepted }: CompletionCounts) => {
+      this.counted.shown += shown;
+      this.counted.accepted += accepted;
+      return Promise.resolve({ ...this.counted });
+    },
     log: (line) => this.logged.push(line),
   });
   readonly document = {
@@ -53,7 +61,7 @@ class Editor {
 
   /** The question that was asked last; one must be there after a turn. */
   async question(): Promise<Question> {
-    await new Promise((resolve) => setImmediate(resolve));
+    await turn();
     const question = this.asked.at(-1);
     assert.ok(question);
     return question;
@@ -73,13 +81,44 @@ test("the first model that completes text answers, and its text is an item that 
   const { params, answer } = await editor.question();
   assert.equal(params.model, "fill");
   assert.deepEqual([params.path, params.language, params.delay, params.isManual], ["src/a.py", "python", 250, false]);
-  answer({ text: "x", shown: 1 });
+  answer({ text: "x", isNew: true });
   const shown = (await items)?.[0];
   assert.equal(shown?.insertText, "x");
   await world.commands.get("partstream.completionAccepted")?.();
-  assert.equal(editor.accepted, 1);
+  assert.deepEqual(editor.counted, { shown: 41, accepted: 21 });
   assert.match(item().text, /FILL$/);
-  assert.match(item().tooltip, /1 shown, 1 accepted/);
+  assert.match(item().tooltip, /41 shown, 21 accepted/);
+});
+
+test("what is shown again from memory is not counted again", async () => {
+  const editor = new Editor();
+  const { items } = editor.complete();
+  (await editor.question()).answer({ text: "x" });
+  assert.equal((await items)?.length, 1);
+  assert.deepEqual(editor.counted, { shown: 40, accepted: 20 });
+});
+
+test("the item has the counts of all windows before anything is shown, and again when the window has the focus", async () => {
+  const editor = new Editor();
+  editor.completions.refresh();
+  await turn();
+  assert.match(item().tooltip, /40 shown, 20 accepted/);
+  editor.counted.accepted = 30; // In another window
+  world.windowState.fire({ focused: true });
+  await turn();
+  assert.match(item().tooltip, /40 shown, 30 accepted/);
+});
+
+test("an item is heard with its name, without icons, and with the lines of a plain tooltip", () => {
+  const rows: [text: string, tooltip: string | MarkdownString, label: string][] = [
+    ["$(watch) M: asked again", "It is busy.\n\nClick to stop.", "Name: M: asked again. It is busy. Click to stop"],
+    ["M", "", "Name: M"],
+    ["$(a~spin) $(b) M", new MarkdownString("**more**"), "Name: M"],
+  ];
+  for (const [text, tooltip, label] of rows) {
+    showItem(createItem("named", 1, "Name"), { text, tooltip: tooltip as string });
+    assert.equal(world.heard.get("partstream.named"), label);
+  }
 });
 
 test("the setting names another model, by its group and its id", async () => {
@@ -110,6 +149,7 @@ test("a failure is in the tooltip and the log, and goes with the next answer", a
   (await editor.question()).answer(new Error("no key"));
   await editor.question();
   assert.match(item().tooltip, /no key/);
+  assert.equal(heard(), "Partstream Completions: FILL. Completions today: 40 shown, 20 accepted. no key");
   assert.deepEqual(editor.logged, ["a completion failed: no key"]);
   editor.complete();
   (await editor.question()).answer({});

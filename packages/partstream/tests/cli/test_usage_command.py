@@ -16,9 +16,11 @@ from partstream.server.settings import AnswerObservation
 from partstream.server.telemetry import open_answer_ledger
 from partstream.tokens.accounting import TokenAccounting
 from partstream.tokens.ledger import LEDGER_NAME, open_ledger
+from partstream.tokens.ledger_file import COUNT_COMPLETIONS, LedgerFile
 from partstream.tokens.records import LimitRow
 from partstream.upstream.configuration import Limits, fingerprint_of
 from partstream.upstream.spending import FILE_NAME, SpendingFile, Taken
+from rows import one_test_for
 
 TODAY = datetime.now(UTC).astimezone().replace(hour=12)
 DAY = timedelta(days=1)
@@ -137,11 +139,44 @@ def test_without_any_answer_it_says_so_and_makes_no_file(tmp_path: Path):
     run(test())
 
 
+COMPLETIONS = "Completions today: 3 shown, 2 accepted. Completions in 30 days: 8 shown, 3 accepted."
+
+
+def _complete(folder: Path) -> None:
+    """Completions of today, and of three days ago."""
+    file = LedgerFile(folder / LEDGER_NAME)
+    assert file.write([(COUNT_COMPLETIONS, [(_day(3), 5, 1), (_day(0), 2, 2), (_day(0), 1, 0), (_day(40), 1, 1)])])
+    file.close()
+
+
+@one_test_for(
+    ("answers", "options", "is_shown"),
+    [
+        (ANSWERS, [], True),
+        ((), [], True),
+        (ANSWERS, ["--html", "-"], True),
+        (ANSWERS, ["--model", "gpt-4o"], False),  # they are of no model
+        (ANSWERS, ["--by", "client"], False),
+    ],
+)
+def test_completions_are_counted_below_all_answers(answers, options, is_shown, tmp_path):
+    folder = tmp_path / str(len(answers)) / "-".join(["_", *options])
+    folder.mkdir(parents=True)
+    _fill(folder, *answers)
+    _complete(folder)
+
+    async def test() -> None:
+        assert (COMPLETIONS in await _usage(folder, *options)) is is_shown
+
+    run(test())
+
+
 def test_clearing_forgets_the_usage_and_nothing_else(tmp_path: Path):
     _fill(tmp_path, *ANSWERS)
     ledger = open_ledger(tmp_path)
     ledger.keep_limit("u", "m", LimitRow(7, 1.0))
     ledger.close()
+    _complete(tmp_path)
 
     async def test() -> None:
         refused = await call("usage", "--clear", typed="n\n", PARTSTREAM_DATA=str(tmp_path))
@@ -149,6 +184,7 @@ def test_clearing_forgets_the_usage_and_nothing_else(tmp_path: Path):
         assert len(json.loads(await _usage(tmp_path, "--json"))) == 3
         assert "The usage of all answers was deleted." in await _usage(tmp_path, "--clear", "--yes")
         assert json.loads(await _usage(tmp_path, "--json", "--days", "100")) == []
+        assert "Completions" not in await _usage(tmp_path)
 
     run(test())
     ledger = open_ledger(tmp_path)

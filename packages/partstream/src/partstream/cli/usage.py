@@ -25,7 +25,7 @@ from partstream.codec.json_codec import dumps
 from partstream.codec.system import CACHE, DATA
 from partstream.codec.text import visible
 from partstream.server.pages.document import Hashes
-from partstream.server.pages.usage import usage_html
+from partstream.server.pages.usage import completions_text, usage_html
 from partstream.settings.kinds import shown_name
 from partstream.tokens import ledger_file
 from partstream.tokens.ledger import LEDGER_NAME
@@ -118,16 +118,20 @@ def command(
         if clear:
             _clear(file, is_sure=yes)
             return
-        since = datetime.now(UTC).astimezone().date() - timedelta(days=days - 1)
-        served = ledger_file.read_answer_rows(file, since) if path.is_file() else []
-        rows = ledger_file.read_usage_rows(file, since) if path.is_file() and who == "model" else []
+        today = datetime.now(UTC).astimezone().date()
+        since = today - timedelta(days=days - 1)
+        is_there, is_of_all = path.is_file(), who == "model" and model_pattern == "*" and profile is None
+        served = ledger_file.read_answer_rows(file, since) if is_there else []
+        rows = ledger_file.read_usage_rows(file, since) if is_there and who == "model" else []
+        completions = ledger_file.read_completions(file, since) if is_there and is_of_all else {}
     finally:
         file.close()
     columns, named = _WHO.get(who, ((), None))
     rows = [row for row in rows if upstreams is None or row.upstream in upstreams]
     only_served = [] if upstreams is not None else [one for one in served if not one.is_kept]
+    note = completions_text(completions, today, days)
     if page is not None:
-        show_usage_page(page, rows, only_served, days=days, model_pattern=model_pattern, named=_named)
+        show_usage_page(page, rows, only_served, days=days, model_pattern=model_pattern, named=_named, note=note)
         return
     if named is None:
         rows += [one.usage for one in only_served]
@@ -138,9 +142,11 @@ def command(
     if as_json:
         click.echo(dumps([_row(day, columns, names, model, one) for (day, names, model), one in totals.items()]))
     elif totals:
-        _print(totals, columns, _standing(profile))
+        _print(totals, columns, _standing(profile), note)
     elif not rows and (named is None or not served):
         click.echo(f"No answer in the last {days} days. The usage of answers is recorded in {visible(str(path))}.")
+        if note:
+            click.echo(note)
     else:
         click.echo(f"No answer of a model that matches {visible(model_pattern)} in the last {days} days.")
 
@@ -219,14 +225,14 @@ def _row(
     }
 
 
-def _print(totals: _Totals, columns: tuple[str, ...], standing: Standing | None) -> None:
+def _print(totals: _Totals, columns: tuple[str, ...], standing: Standing | None, note: str) -> None:
     console = make_console()
     console.print(_table(totals, columns))
     console.print()
     for line in _bars(console, totals):
         console.print(line, soft_wrap=True)
-    if standing is not None:
-        console.print(f"\n{standing}", soft_wrap=True, highlight=False)
+    for sentence in filter(None, (note, standing)):
+        console.print(f"\n{sentence}", soft_wrap=True, highlight=False)
 
 
 def _table(totals: _Totals, columns: tuple[str, ...]) -> Table:
@@ -335,6 +341,7 @@ def show_usage_page(
     days: int,
     model_pattern: str,
     named: Callable[[AnswerRow], str],
+    note: str,
 ) -> None:
     """Writes the page of token usage, and says where it is.
 
@@ -342,6 +349,7 @@ def show_usage_page(
         out: The file, `-` for standard output, or :data:`~partstream.cli.console.IN_BROWSER`.
         rows: The usage that servers of others reported.
         served: The answers that this machine served and that are not in `rows`.
+        note: A sentence below all, or "".
     """
     book = UsageBook(days)
     answers: list[tuple[UsageRow, str | None]] = [(row, None) for row in rows]
@@ -351,5 +359,5 @@ def show_usage_page(
     for row, asked_by in sorted(answers, key=lambda answer: answer[0].time):
         if fnmatchcase(row.model, model_pattern):
             book.remember([row], asked_by)
-    page = usage_html(book.view(), datetime.now(UTC).astimezone(), Hashes())
+    page = usage_html(book.view(), datetime.now(UTC).astimezone(), Hashes(), note=note)
     put_page(page, out, CACHE, _FILE)

@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar
 
 from partstream.codec.checks import LAST_TIME, MOST_DOLLARS, as_amount, as_count, dataclass, field, fields
 from partstream.codec.system import LazyModule, closed_on_error, open_private_database, transaction, use_write_ahead_log
-from partstream.tokens.records import AnswerRow, UsageRow
+from partstream.tokens.records import AnswerRow, Completions, UsageRow
 
 if TYPE_CHECKING:
     import sqlite3
@@ -80,6 +80,7 @@ ADDED_TABLES: Final = (
         first_part REAL, duration REAL, bytes INTEGER, is_counted INTEGER, is_kept INTEGER
     )""",
     "CREATE INDEX IF NOT EXISTS answers_by_time ON answers (time)",
+    "CREATE TABLE IF NOT EXISTS completions (day TEXT PRIMARY KEY, shown INTEGER, accepted INTEGER) WITHOUT ROWID",
 )
 """Tables that a file of the same version may lack: the first write adds them, so that no file is renamed for them."""
 
@@ -89,6 +90,7 @@ CAPACITIES: Final[Mapping[str, tuple[int, str]]] = {
     "usage": (200_000, "time"),
     "refusals": (10_000, "learned"),
     "answers": (200_000, "time"),
+    "completions": (4_000, "day"),
 }
 """The most rows of each growing table, and the column that determines their age; together about 90 MB."""
 
@@ -102,9 +104,8 @@ READ_COUNTS: Final = (
 READ_TOTALS: Final = "SELECT digest, scope, tools, tools_tokens, reported, used FROM totals WHERE digest IN ({places})"
 READ_SAMPLES: Final = "SELECT ratio, weight FROM samples WHERE family = ? ORDER BY id DESC LIMIT ?"
 READ_LIMITS: Final = "SELECT model, tokens, learned FROM limits WHERE upstream = ?"
-HAS_REFUSALS: Final = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'refusals'"
+HAS_TABLE: Final = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?"
 READ_REFUSALS: Final = "SELECT model, field, learned FROM refusals WHERE upstream = ?"
-HAS_ANSWERS: Final = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'answers'"
 READ_ANSWERS: Final = (
     "SELECT time, model, input, output, cached, reasoning, cost, client, session, kind, retry, is_kept FROM answers"
     " WHERE time >= ? ORDER BY time"
@@ -117,6 +118,7 @@ READ_USAGE_OF_OTHERS: Final = (
     "SELECT id, time, model, upstream, conversation, input, output, cached, reasoning, cost FROM usage"
     " WHERE id > ? AND time >= ? AND process IS NOT ? ORDER BY id"
 )
+READ_COMPLETIONS: Final = "SELECT day, shown, accepted FROM completions WHERE day >= ?"
 READ_LAST_USAGE: Final = "SELECT max(id) FROM usage"
 
 # Another process may have written a report that this process does not know.
@@ -148,8 +150,13 @@ KEEP_ANSWER: Final = (
     " session, turn, kind, retry, caller, request, status, outcome, error, first_part, duration, bytes, is_counted,"
     " is_kept) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
+COUNT_COMPLETIONS: Final = (
+    "INSERT INTO completions (day, shown, accepted) VALUES (?, ?, ?) ON CONFLICT (day) DO UPDATE"
+    " SET shown = shown + excluded.shown, accepted = accepted + excluded.accepted"
+)
 FORGET_ANSWERS: Final = "DELETE FROM answers WHERE time < ?"
 CLEAR_ANSWERS: Final = "DELETE FROM answers"
+CLEAR_COMPLETIONS: Final = "DELETE FROM completions"
 CLEAR_USAGE: Final = "DELETE FROM usage"
 CLEAR_USAGE_BEYOND: Final = "DELETE FROM usage WHERE id > ?"
 
@@ -679,7 +686,7 @@ def _last_number(file: LedgerFile) -> int:
 
 def read_answer_rows(file: LedgerFile, since: date) -> list[AnswerRow]:
     """The answers that this machine served since a day of the local calendar, oldest first."""
-    if not file.read(HAS_ANSWERS):
+    if not file.read(HAS_TABLE, ("answers",)):
         return []
     rows = file.read(READ_ANSWERS, (_start_of(since),))
     answers = []
@@ -698,6 +705,14 @@ def read_answer_rows(file: LedgerFile, since: date) -> list[AnswerRow]:
             )
     file.note_damage(len(rows) - len(answers))
     return answers
+
+
+def read_completions(file: LedgerFile, since: date) -> Mapping[str, Completions]:
+    """The completions in the editor since a day of the local calendar, by the day, as `2026-11-21`."""
+    if not file.read(HAS_TABLE, ("completions",)):
+        return {}
+    rows = file.read(READ_COMPLETIONS, (since.isoformat(),))
+    return {str(day): Completions(as_count(shown) or 0, as_count(accepted) or 0) for day, shown, accepted in rows}
 
 
 def _sound_rows(file: LedgerFile, read: Sequence[tuple[Any, ...]]) -> list[UsageRow]:
@@ -728,5 +743,5 @@ def _sound_row(values: tuple[Any, ...]) -> UsageRow | None:
 
 
 def clear_usage(file: LedgerFile) -> bool:
-    """Deletes the usage of all answers, and no other rows; returns whether the file was written."""
-    return file.write([(CLEAR_USAGE, [()]), (CLEAR_ANSWERS, [()])])
+    """Deletes the usage of all answers and completions, and no other rows; returns whether the file was written."""
+    return file.write([(statement, [()]) for statement in (CLEAR_USAGE, CLEAR_ANSWERS, CLEAR_COMPLETIONS)])

@@ -115,6 +115,17 @@ class AnswerRow:
     is_kept: bool
 
 
+class Completions(NamedTuple):
+    """How many completions the editor showed, each once, and how many of them a person accepted."""
+
+    shown: int = 0
+    accepted: int = 0
+
+    def plus(self, other: Completions) -> Completions:
+        """The sums of both."""
+        return Completions(self.shown + other.shown, self.accepted + other.accepted)
+
+
 @dataclass(frozen=True, slots=True)
 class WantedRows:
     """Rows that are about to be needed: counts of messages, texts or tools, totals of beginnings of conversations, and

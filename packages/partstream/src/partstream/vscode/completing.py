@@ -228,14 +228,6 @@ class Completer:
         self._asking = asyncio.Lock()
         self._current: CancellationTokenSource | None = None
         self._failed: dict[str, float] = {}
-        self.shown = 0  # how many completions were shown, each once
-        self.accepted = 0  # how many of them were accepted
-
-    @property
-    def counted(self) -> str:
-        """How many completions were shown and accepted, in a sentence; empty for none."""
-        shown = f"{self.shown} completion{'' if self.shown == 1 else 's'} shown"
-        return f"In this window: {shown}, {self.accepted} accepted." if self.shown else ""
 
     async def complete(self, params: wire.CompleteParams, token: CancellationToken) -> wire.CompleteResult:
         """The text to show at a cursor, empty for none; `token` is cancelled with the next key.
@@ -244,12 +236,12 @@ class Completer:
             Exception: What the model has failed with; it is not asked for a while then.
         """
         if (off := self._off(params)) is not None:
-            return {**self._result(""), "off": off}
+            return {"text": "", "off": off}
         if (rest := self._remembered(params)) is not None:
-            return self._result(rest)
+            return {"text": rest}
         if not params["isManual"]:
             if self._clock() < self._failed.get(params["model"], 0.0):
-                return {**self._result(""), "off": "failure"}
+                return {"text": "", "off": "failure"}
             await asyncio.sleep(params["delay"] / 1000)
         text = None
         if not _is_late(token):
@@ -258,14 +250,10 @@ class Completer:
             async with self._asking:
                 text = None if _is_late(token) else await self._answer(params, _request_of(params), token)
         if text is None or _is_late(token):
-            return self._result("")
+            return {"text": ""}
         before, after = params["prefix"][-_TAIL:], params["suffix"][:_TAIL]
         self._keep(_Kept(params["model"], params["path"], before, after, text))
-        self.shown += bool(text)
-        return self._result(text)
-
-    def _result(self, text: str) -> wire.CompleteResult:
-        return {"text": text, "shown": self.shown, "accepted": self.accepted}
+        return {"text": text, "isNew": True} if text else {"text": ""}
 
     @staticmethod
     def _off(params: wire.CompleteParams) -> Literal["file", "language"] | None:

@@ -9,7 +9,7 @@ import logging
 import os
 import threading
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 from urllib.parse import urlsplit
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from partstream.tokens import Counters
     from partstream.tokens.ledger import Ledger
     from partstream.tokens.ledger_file import UsageOfOthers
-    from partstream.tokens.records import UsageRow
+    from partstream.tokens.records import Completions, UsageRow
     from partstream.upstream.configuration import GatewayConfiguration
     from partstream.vscode import rpc_types as wire
 
@@ -43,6 +43,7 @@ class TokenMemory:
         self._opened: tuple[Ledger, Counters] | None = None
         self._reading = asyncio.Lock()
         self._others: UsageOfOthers | None = None
+        self._completions: dict[str, Completions] = {}  # by the day; those that no file has yet
 
     def open(self) -> tuple[Ledger, Counters]:
         """Opens the ledger, which belongs to the event loop's thread, and the counters; returns both."""
@@ -59,6 +60,12 @@ class TokenMemory:
         async with self._reading:
             return await asyncio.to_thread(self._usage_of_others, days)
 
+    async def completions(self, days: int, new: Completions | None = None) -> Mapping[str, Completions]:
+        """Counts `new` completions; returns those of all windows in the last `days` days, including today, by the day,
+        as `2026-11-21`."""
+        async with self._reading:
+            return await asyncio.to_thread(self._count_completions, days, new)
+
     def close(self) -> None:
         """Writes the rows that are not yet written; waits for a limited time."""
         if self._opened is not None:
@@ -73,12 +80,37 @@ class TokenMemory:
             return []
         file = LedgerFile(path)
         try:
-            today = datetime.now(UTC).astimezone().date()
             own = None if self._opened is None else self._opened[0].name
             self._others = self._others or UsageOfOthers()
-            return self._others.read(file, today - timedelta(days=days - 1), own)
+            return self._others.read(file, _first_of(days), own)
         finally:
             file.close()
+
+    def _count_completions(self, days: int, new: Completions | None) -> Mapping[str, Completions]:
+        from partstream.tokens import ledger_file  # noqa: PLC0415 - comes with the first answer
+        from partstream.tokens.ledger import LEDGER_NAME, is_ledger_off  # noqa: PLC0415 - the same
+        from partstream.tokens.records import Completions  # noqa: PLC0415 - the same
+
+        unwritten = self._completions
+        if new is not None and any(new):
+            today = _first_of(1).isoformat()
+            unwritten[today] = unwritten.get(today, Completions()).plus(new)
+        if is_ledger_off():
+            return dict(unwritten)
+        file = ledger_file.LedgerFile((self._folder or DATA.path()) / LEDGER_NAME)
+        try:
+            rows = [(day, *counts) for day, counts in unwritten.items()]
+            if rows and file.write([(ledger_file.COUNT_COMPLETIONS, rows)]):
+                unwritten.clear()
+            known = ledger_file.read_completions(file, _first_of(days))
+            return {**known, **{day: known.get(day, Completions()).plus(one) for day, one in unwritten.items()}}
+        finally:
+            file.close()
+
+
+def _first_of(days: int) -> date:
+    """The first of the last days, which end with today."""
+    return datetime.now(UTC).astimezone().date() - timedelta(days=days - 1)
 
 
 _logger = logging.getLogger("partstream.hosts.vscode")

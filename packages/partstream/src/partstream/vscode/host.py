@@ -254,10 +254,13 @@ class ProviderHost:
             self._completer = Completer(self._model_of, self._ask_for_completion)
         return await self._completer.complete(params, token)
 
-    def completion_accepted(self) -> None:
-        """Counts that the person has accepted a completion."""
-        if self._completer is not None:
-            self._completer.accepted += 1
+    async def count_completions(self, new: wire.CompletionCounts) -> wire.CompletionCounts:
+        """Counts completions; returns the counts of today in all windows."""
+        from partstream.tokens.records import Completions  # noqa: PLC0415 - many windows have no completions
+
+        days = await self.surroundings.tokens.completions(1, Completions(new["shown"], new["accepted"]))
+        today = days.get(datetime.now(UTC).astimezone().date().isoformat(), Completions())
+        return {"shown": today.shown, "accepted": today.accepted}
 
     async def _model_of(self, params: wire.CompleteParams, token: CancellationToken) -> LanguageModelChatInformation:
         return (await self._find(params["group"], params["model"], token))[2]
@@ -308,11 +311,12 @@ class ProviderHost:
 
     async def usage_page(self, policy: ContentPolicy) -> str:
         """The page of the token usage, with the answers of other processes, for a webview with this policy."""
-        from partstream.server.pages.usage import usage_html  # noqa: PLC0415 - few windows show the page
+        from partstream.server.pages.usage import completions_text, usage_html  # noqa: PLC0415 - few see the page
 
         await self._learn_of_others()
-        note = "" if self._completer is None else self._completer.counted
-        return usage_html(self._book.view(), datetime.now(UTC).astimezone(), policy, follows=True, note=note)
+        now, completions = datetime.now(UTC).astimezone(), await self.surroundings.tokens.completions(DAYS)
+        note = completions_text(completions, now.date(), DAYS)
+        return usage_html(self._book.view(), now, policy, follows=True, note=note)
 
     def counting(self) -> wire.CountingResult:
         """How texts are counted for the models listed so far."""

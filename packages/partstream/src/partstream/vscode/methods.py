@@ -124,6 +124,12 @@ _ROWS = (
         "Completes the text at a cursor, from memory or, after a delay, by a model; cancelled, the model is too.",
     ),
     _request(
+        "languageModels/countCompletions",
+        wire.CompletionCounts,
+        wire.CompletionCounts,
+        "Counts completions; the result has the counts of today in all windows.",
+    ),
+    _request(
         "languageModels/tokenCount",
         wire.TokenCountParams,
         wire.TokenCountResult,
@@ -177,7 +183,6 @@ _ROWS = (
     _ask("ui/setUpChat", None, wire.IsDone, "Sets up VS Code's chat without signing in, and waits for it."),
     _ask("ui/addGroup", wire.NewGroup, wire.IsDone, "Adds a group."),
     _request("shutdown", None, None, "Cancels all requests and closes all providers; then only exit is accepted."),
-    _notification("languageModels/didAcceptCompletion", None, "Announces that a completion was accepted."),
     _notification(
         "languageModels/forgetGroup",
         wire.ForgetGroupParams,

@@ -790,13 +790,18 @@ class CompleteParams(TypedDict):
 
 
 class CompleteResult(TypedDict):
-    """The text to show, empty for none; `off` says why nothing was asked. `shown` and `accepted` count those of this
-    process."""
+    """The text to show, empty for none; `isNew` if a model has just written it. `off` says why nothing was asked."""
 
     text: str
+    isNew: NotRequired[bool]
+    off: NotRequired[Literal["file", "language", "failure"]]
+
+
+class CompletionCounts(TypedDict):
+    """How many completions were shown, each once, and how many of them a person accepted."""
+
     shown: int
     accepted: int
-    off: NotRequired[Literal["file", "language", "failure"]]
 
 
 class ResponseParams(TypedDict):

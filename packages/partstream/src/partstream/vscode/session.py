@@ -188,6 +188,7 @@ class Session:
             "languageModels/information": self._information,
             "languageModels/response": self._response,
             "languageModels/complete": lambda params, running: self._host.complete(params, running.source.token),
+            "languageModels/countCompletions": lambda params, _: self._host.count_completions(params),
             "languageModels/tokenCount": lambda params, running: self._host.count(params, running.source.token),
             "languageModels/page": self._page,
             "languageModels/counting": lambda _, running: self._host.counting(),
@@ -199,7 +200,6 @@ class Session:
         }
         self._notification_handlers: Mapping[str, Callable[[Any], None]] = {
             "$/cancelRequest": self._cancel_request,
-            "languageModels/didAcceptCompletion": lambda _: self._host.completion_accepted(),
             "languageModels/forgetGroup": lambda params: self._host.forget_group(params["group"]),
             "setLogLevel": self._set_log_level,
             "ui/focus": lambda params: self._host.focused(params["isFocused"]),

@@ -3,19 +3,26 @@
 from __future__ import annotations
 import asyncio
 import json
+import os
+from contextlib import closing
+from datetime import date
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from commands import call
 from listening import listening
 from partstream import CancellationTokenSource, CompletionRequest, LanguageModelError, TextPart
 from partstream.lm.completions import COMPLETION
-from partstream.lm.parts import FinishReason, UnifiedFinishReason  # noqa: F401
 from partstream.lm.provider import LanguageModelChatInformation
+from partstream.server.pages.usage import completions_text
+from partstream.tokens.records import Completions
 from partstream.vscode import completing
 from rows import one_test_for
 
 from .in_process import run, serving
+from .sidecar import Sidecar
 
 MODEL = LanguageModelChatInformation("m", "M", "m", "1", 8_000, 100)
 
@@ -211,11 +218,13 @@ def test_one_line_is_asked_for_and_the_rest_of_an_answer_is_stopped():
 def test_typing_through_and_going_back_are_answered_from_memory():
     async def main() -> None:
         model = Model("hello(1)")
-        assert await model.complete("a = ", "\n") == {"text": "hello(1)"}
+        token = CancellationTokenSource().token
+        first = await model.completer.complete(question("a = ", "\n"), token)
+        assert first == {"text": "hello(1)", "isNew": True}
         for typed in ("h", "hel", "he", "hello(1", ""):
-            assert await model.complete(f"a = {typed}", "\n") == {"text": "hello(1)"[len(typed) :]}
+            again = await model.completer.complete(question(f"a = {typed}", "\n"), token)
+            assert again == {"text": "hello(1)"[len(typed) :]}
         assert len(model.asked) == 1
-        assert model.completer.shown == 1
         await model.complete("a = hx", "\n")
         await model.complete("a = h", "\nb")
         await model.complete("a = hello(1)", "\n")
@@ -297,15 +306,10 @@ def test_a_python_file_completes_over_the_wire_and_its_tokens_are_counted(tmp_pa
             others = [{"path": "b.py", "text": "total = 1"}]
             asked = question("total = ", "", model=model["id"], others=others)
             said = await peer.call("languageModels/complete", asked)
-            assert said == {"text": "python b.py", "shown": 1, "accepted": 0}
+            assert said == {"text": "python b.py", "isNew": True}
             told = await peer.until(lambda one: getattr(one, "method", "") == "languageModels/didAnswer")
             assert told.params["answer"]["outputTokens"] > 0
             assert told.params["conversation"] is None
-            peer.notify("languageModels/didAcceptCompletion")
-            page = await peer.call(
-                "languageModels/page", {"page": "usage", "nonce": "0123456789abcdef", "source": "https://x.example"}
-            )
-            assert "1 completion shown, 1 accepted" in page["html"]
 
     run(main())
 
@@ -352,3 +356,69 @@ def test_the_upstream_sees_a_cancelled_completion_closed_before_it_says_more():
         assert asked == ["/v1/completions"]
 
     run(main())
+
+
+PAGE = {"page": "usage", "nonce": "0123456789abcdef", "source": "https://x.example"}
+
+
+def test_all_windows_count_completions_together_and_a_restart_keeps_them():
+    def count(window: Sidecar, shown: int, accepted: int) -> Any:
+        return window.call("languageModels/countCompletions", {"shown": shown, "accepted": accepted})
+
+    def page(window: Sidecar) -> str:
+        return window.call("languageModels/page", PAGE)["html"]
+
+    with closing(Sidecar()) as one, closing(Sidecar()) as other:
+        for window in (one, other):
+            window.initialize()
+            assert "Completions" not in page(window)
+        assert count(one, 1, 0) == {"shown": 1, "accepted": 0}
+        assert count(other, 1, 1) == {"shown": 2, "accepted": 1}
+        for _ in range(20):
+            for window in (one, other):
+                window.send("languageModels/countCompletions", {"shown": 1, "accepted": 0})
+        for window in (one, other):
+            count(window, 0, 0)
+        assert count(one, 0, 1) == {"shown": 42, "accepted": 2}
+        for window in (one, other):
+            assert "Completions today: 42 shown, 2 accepted." in page(window)
+    with closing(Sidecar()) as restarted:
+        restarted.initialize()
+        assert count(restarted, 0, 0) == {"shown": 42, "accepted": 2}
+
+    async def usage() -> None:
+        ended = await call("usage", PARTSTREAM_DATA=os.environ["PARTSTREAM_DATA"])
+        assert "Completions today: 42 shown, 2 accepted." in ended.output
+
+    run(usage())
+
+
+def test_a_window_without_a_ledger_counts_its_own_completions(monkeypatch):
+    monkeypatch.setenv("PARTSTREAM_LEDGER", "false")
+
+    async def main() -> None:
+        async with serving() as peer:
+            for accepted in (0, 1):
+                said = await peer.call("languageModels/countCompletions", {"shown": 1, "accepted": accepted})
+            assert said == {"shown": 2, "accepted": 1}
+            assert "Completions today: 2 shown, 1 accepted." in (await peer.call("languageModels/page", PAGE))["html"]
+
+    run(main())
+    assert not list(Path(os.environ["PARTSTREAM_DATA"]).iterdir())
+
+
+@one_test_for(
+    ("days", "text"),
+    [
+        ({}, ""),
+        ({"2026-11-21": (3, 1)}, "Completions today: 3 shown, 1 accepted."),
+        ({"2026-11-20": (1_000, 1)}, "Completions in 30 days: 1,000 shown, 1 accepted."),
+        (
+            {"2026-11-20": (9, 2), "2026-11-21": (3, 1)},
+            "Completions today: 3 shown, 1 accepted. Completions in 30 days: 12 shown, 3 accepted.",
+        ),
+    ],
+)
+def test_the_completions_of_today_and_of_the_last_days_are_shown(days, text):
+    counts = {day: Completions(*one) for day, one in days.items()}
+    assert completions_text(counts, date(2026, 11, 21), 30) == text

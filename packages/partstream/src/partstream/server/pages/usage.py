@@ -18,6 +18,7 @@ from partstream.server.pages import document as html
 
 if TYPE_CHECKING:
     from partstream.server.pages import ShownFinding
+    from partstream.tokens.records import Completions
     from partstream.tokens.usage import DayUsage, ShownConversation, UsageSums, UsageView
 
 # ---- Numbers as text ----
@@ -71,6 +72,17 @@ def share(part: int | None, whole: int | None) -> str:
 def cached_share(cached: int | None, whole: int | None) -> str:
     """The share of the input that came from a cache; at most all of it, also where a server reports more."""
     return share(None if cached is None else min(cached, whole or 0), whole)
+
+
+def completions_text(days: Mapping[str, Completions], today: date, most_days: int) -> str:
+    """The completions of today and of the last days in sentences; empty for none. `days` has them by the day, as
+    `2026-11-21`."""
+    of_today = days.get(today.isoformat())
+    lines = [] if of_today is None else [f"Completions today: {of_today.shown} shown, {of_today.accepted} accepted."]
+    if any(day != today.isoformat() for day in days):
+        shown, accepted = (sum(counts) for counts in zip(*days.values(), strict=True))
+        lines.append(f"Completions in {most_days} days: {shown:,} shown, {accepted:,} accepted.")
+    return " ".join(lines)
 
 
 # ---- The page of usage ----
