@@ -38,7 +38,7 @@ from partstream_devtools.capturing.capture_socket import HAS_SOCKETS, NO_SOCKETS
 from partstream_devtools.inspector.answer_view import UNKNOWN
 from partstream_devtools.inspector.cache import prices_of_settings
 from partstream_devtools.inspector.page.assembly import page_html
-from partstream_devtools.inspector.server import Ending, LiveSource, ViewSource, serve_view
+from partstream_devtools.inspector.server import Ending, LiveSource, ViewServer, ViewSource
 from partstream_devtools.inspector.shapes import AnswerView, ComparisonView, View
 from partstream_devtools.inspector.view import Regression, ViewedFile, account_of, compare, regressions, view_of
 from partstream_devtools.recorded_stream import RecordingError
@@ -390,7 +390,8 @@ def show_page(files: Sequence[ViewedFile], *, opens_browser: bool) -> ExitCode:
         code = print_view(files)
         click.echo("No browser can be opened here: --no-browser serves the page at an address that you can open.")
         return code
-    return asyncio.run(_serve(FilesSource(files), opens_browser=opens_browser))
+    click.echo(_CLOSED[asyncio.run(_served(FilesSource(files), "Ctrl-C", click.echo, opens_browser=opens_browser))])
+    return ExitCode.FINE
 
 
 def show_live(*, opens_browser: bool) -> ExitCode:
@@ -402,38 +403,29 @@ def show_live(*, opens_browser: bool) -> ExitCode:
     if not HAS_SOCKETS:
         raise click.ClickException(NO_SOCKETS)
 
-    async def shown() -> ExitCode:
+    async def shown() -> Ending:
         async with aclosing(follow()) as answers:
-            source = LiveSource(answers, "Live answers")
-            return await _serve(source, opens_browser=opens_browser and can_open_browser())
+            source, opens = LiveSource(answers, "Live answers"), opens_browser and can_open_browser()
+            return await _served(source, "Ctrl-C", click.echo, opens_browser=opens)
 
-    return asyncio.run(shown())
-
-
-async def _serve(source: ViewSource, *, opens_browser: bool) -> ExitCode:
-    def on_ready(url: str) -> None:
-        click.echo(f"The page is at {url} until Ctrl-C.")
-        sys.stdout.flush()
-        if opens_browser:
-            open_link(url, _LINK_FILE)
-
-    ending = await serve_view(source, _page, on_ready)
-    click.echo(_CLOSED[ending])
+    click.echo(_CLOSED[asyncio.run(shown())])
     return ExitCode.FINE
 
 
 def page_beside(files: Sequence[ViewedFile], say: Callable[[str], object]) -> None:
     """Shows the page of files beside a command that goes on, until the command ends or no one looks any more."""
-
-    def on_ready(url: str) -> None:
-        say(f"The page is at {url} until the command ends.")
-        open_link(url, _LINK_FILE)
-
-    asyncio.run(serve_view(FilesSource(files), _page, on_ready))
+    asyncio.run(_served(FilesSource(files), "the command ends", say))
 
 
-def _page(nonce: str) -> str:
-    return page_html(None, Nonces(nonce, connect="'self'"))
+async def _served(
+    source: ViewSource, until: str, say: Callable[[str], object], *, opens_browser: bool = True
+) -> Ending:
+    """Serves the page of a source, says its address, and waits until its server ends."""
+    async with ViewServer(source, lambda nonce: page_html(None, Nonces(nonce, connect="'self'"))) as server:
+        say(f"The page is at {server.url} until {until}.")
+        if opens_browser:
+            open_link(server.url, _LINK_FILE)
+        return await server.ended()
 
 
 # ---- --what-is-in-it ----

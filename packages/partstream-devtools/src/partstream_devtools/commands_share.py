@@ -9,10 +9,9 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Final
 
 import click
-from rich.table import Table
 from rich.text import Text
 
 from partstream.cli.console import busy_with, make_console
@@ -25,12 +24,9 @@ from partstream_devtools.bundles.documents import BundleError
 from partstream_devtools.bundles.exchange import Bundle, RedactionLevel
 from partstream_devtools.bundles.forms import FORMS
 from partstream_devtools.commands_inspect import SAYS, bundle_named, last_answer
-from partstream_devtools.inspector.sharing import SHARED_FORMS, shared_bytes
+from partstream_devtools.inspector.sharing import SHARED_FORMS, preview_lines, shared_bytes
 from partstream_devtools.recordings import spare_recordings
-from partstream_devtools.redaction.redacting import RedactionReport, redact
-
-if TYPE_CHECKING:
-    from rich.console import Console
+from partstream_devtools.redaction.redacting import redact
 
 ENDINGS: Final = tuple(endings[0] for endings in SHARED_FORMS.values())
 """The endings of names, one for each form that is written."""
@@ -86,9 +82,6 @@ def known_secrets(environment: Mapping[str, str] = os.environ) -> set[str]:
     return {one for one in found if len(one) >= SHORTEST_KEY}
 
 
-_LONGEST_SAMPLE: Final = 160
-
-
 @click.command(short_help="Redact a recording so that you can share it.")
 @click.argument("files", metavar="[FILE] OUT...", nargs=-1)
 @click.option("--last", is_flag=True, help="Share the newest answer on this machine instead of FILE.")
@@ -130,7 +123,9 @@ def command(
         shared, report = redact(bundle, chosen, keep, secrets=known_secrets(), hides_names=hide_names)
     console = make_console()
     if preview:
-        _print_preview(console, report, keep)
+        console.print(Text(_what(chosen, keep), "bold"))
+        for line in (*preview_lines(report), "Nothing was written."):
+            console.print(Text(visible(line)))
         return
     for out in outs:
         with busy_with(f"Writing {visible(out)}"):
@@ -148,32 +143,3 @@ def _what(level: RedactionLevel, keep: tuple[str, ...]) -> str:
     kept = level is RedactionLevel.STRUCTURE and "text" in keep
     said = "keys, ids and state are replaced; TEXTS STAY" if kept else SAYS[level]
     return f"Redaction {level.value}: {said}"
-
-
-def _print_preview(console: Console, report: RedactionReport, keep: tuple[str, ...]) -> None:
-    console.print(Text(_what(report.level, keep), "bold"))
-    if report.counts:
-        console.print(_table("rule", "replaced", report.counts))
-    if report.samples:
-        console.print(Text("\nSome texts as they would be:", "bold"))
-    for sample in report.samples:
-        said = visible(sample.text[:_LONGEST_SAMPLE]).replace("\n", "\\n")
-        said += "…" if len(sample.text) > _LONGEST_SAMPLE else ""
-        console.print(Text.assemble((f"{sample.rule}, {visible(sample.place)}: ", "dim"), said))
-    if report.kept:
-        console.print(Text("\nTexts that would stay:", "bold"))
-        console.print(_table("field", "texts", report.kept))
-    elif report.level is RedactionLevel.NONE:
-        console.print(Text("Everything would stay.", "bold red"))
-    else:
-        console.print(Text("\nNo text that a person, a model or a tool wrote would stay."))
-    console.print(Text("Nothing was written."))
-
-
-def _table(name: str, number: str, rows: Any) -> Table:
-    table = Table(box=None, pad_edge=False)
-    table.add_column(name)
-    table.add_column(number, justify="right")
-    for row, count in rows.items():
-        table.add_row(Text(visible(row)), f"{count:,}")
-    return table

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from partstream_devtools.bundles.exchange import Bundle, RecordedExchange
     from partstream_devtools.capturing.capture import AnswerCapture
     from partstream_devtools.capturing.capture_socket import CaptureSocket
-    from partstream_devtools.redaction.redacting import RedactionReport
 
 _logger = logging.getLogger("partstream.hosts.vscode")
 
@@ -35,8 +34,6 @@ _THREAD: Final = "partstream-recording"
 _SOURCE = "vscode"
 _BY_ITSELF = "vscode by itself"
 _LAST: Final = "last answer"
-_LONGEST_SAMPLE: Final = 60
-_MOST_RULES: Final = 12
 
 
 class SidecarRecordings:
@@ -211,7 +208,7 @@ def _shared(bundle: Bundle, name: str) -> bytes:
 
 
 def _preview(bundle: Bundle) -> SharePreview:
-    from partstream_devtools.inspector.sharing import SHARED_FORMS  # noqa: PLC0415 - the same
+    from partstream_devtools.inspector.sharing import SHARED_FORMS, preview_lines  # noqa: PLC0415 - the same
     from partstream_devtools.redaction.redacting import redact  # noqa: PLC0415 - at a person's wish
 
     _, report = redact(bundle)
@@ -219,26 +216,7 @@ def _preview(bundle: Bundle) -> SharePreview:
         {"name": name, "endings": [ending.removeprefix(".") for ending in endings]}
         for name, endings in SHARED_FORMS.items()
     ]
-    return SharePreview("\n".join(_lines(bundle, report)), forms)
-
-
-def _lines(bundle: Bundle, report: RedactionReport) -> Iterator[str]:
-    """Counts by rule, redacted samples, and texts that stay (docs/wires/practice.md#preview-before-saving)."""
-    size = sum(len(chunk.data) for exchange in bundle.exchanges for chunk in exchange.chunks)
-    yield f"{counted(len(bundle.answers), 'answer')}, {counted(len(bundle.exchanges), 'request')}, {size:,} bytes."
-    yield "Keys, ids and everything that people, models and tools wrote are replaced; lengths, order and times stay."
-    yield ""
-    replaced = sorted(report.counts.items(), key=lambda rule: -rule[1])
-    yield "Replaced: " + (_listed([f"{name} {count:,}" for name, count in replaced]) or "nothing")
-    yield "Texts that stay: " + (_listed([f"{place} ({count:,})" for place, count in report.kept.items()]) or "none")
-    if report.samples:
-        yield ""
-        yield "As it will read:"
-    for sample in report.samples:
-        shown = " ".join(sample.text.split())[:_LONGEST_SAMPLE]
-        yield f"{sample.rule}: {shown}"
-
-
-def _listed(words: Sequence[str]) -> str:
-    more = len(words) - _MOST_RULES
-    return ", ".join([*words[:_MOST_RULES], *([f"{more} more"] if more > 0 else [])])
+    size = sum(len(exchange.body) for exchange in bundle.exchanges)
+    counts = f"{counted(len(bundle.answers), 'answer')}, {counted(len(bundle.exchanges), 'request')}, {size:,} bytes."
+    kept = "Keys, ids and everything that people, models and tools wrote are replaced; lengths, order and times stay."
+    return SharePreview("\n".join((counts, kept, "", *preview_lines(report))), forms)

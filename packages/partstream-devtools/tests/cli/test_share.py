@@ -103,7 +103,7 @@ def test_a_preview_counts_shows_samples_and_writes_nothing(recording: Path, tmp_
     assert result.exit_code == 0
     assert sorted(tmp_path.iterdir()) == before
     assert "openai-key" in result.output
-    assert "Texts that would stay" in result.output
+    assert "Texts that stay" in result.output
     assert f"{SAID} and {'R' * len(KEY)}" in result.output
     assert KEY not in result.output
 

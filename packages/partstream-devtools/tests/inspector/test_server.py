@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from partstream_devtools.inspector.server import TOKEN_HEADER, Ending, ViewServer, serve_view
+from partstream_devtools.inspector.server import TOKEN_HEADER, Ending, ViewServer
 from rows import one_test_for
 
 SECONDS = 20
@@ -380,9 +380,8 @@ def test_what_its_source_raises_ends_it_and_is_raised():
     async def within():
         source = Source(view())
         source.later.put_nowait(OSError("the file went"))
-        urls = []
         with pytest.raises(OSError, match="the file went"):
-            await asyncio.wait_for(serve_view(source, page, urls.append), SECONDS)
-        assert len(urls) == 1
+            async with asyncio.timeout(SECONDS), ViewServer(source, page) as server:
+                await server.ended()
 
     asyncio.run(within())

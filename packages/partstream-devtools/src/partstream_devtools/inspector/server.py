@@ -471,26 +471,6 @@ class ViewServer:
         self._stopped.set()
 
 
-async def serve_view(
-    source: ViewSource,
-    page: Callable[[str], str],
-    on_ready: Callable[[str], object],
-) -> Ending:
-    """Serves the page of a source, as :class:`ViewServer` does, until the server ends.
-
-    Args:
-        source: What is shown.
-        page: The page as HTML, given the nonce of its script and its style; without any data.
-        on_ready: Called once with the URL to open, as soon as the server listens.
-
-    Raises:
-        Exception: What the source raised.
-    """
-    async with ViewServer(source, page) as server:
-        on_ready(server.url)
-        return await server.ended()
-
-
 _MOST_DIGITS: Final = 15
 _Answering: TypeAlias = "Callable[[ViewServer, Scope, Receive, Send], Awaitable[None]]"
 _TABLE: Final[Mapping[str, tuple[str, _Answering]]] = {

@@ -15,18 +15,40 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from hashlib import sha256
 from pathlib import PurePath
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from partstream._version import __version__
 from partstream.codec.json_codec import dumps
 from partstream.codec.text import inline_code, visible
 from partstream.server.pages.document import Hashes
 from partstream_devtools.bundles.archive import BUNDLE_ENDING, write_bundle
-from partstream_devtools.bundles.exchange import Bundle, nanoseconds_of
+from partstream_devtools.bundles.exchange import Bundle, RedactionLevel, nanoseconds_of
 from partstream_devtools.bundles.forms import FORMS, write_as
 from partstream_devtools.inspector.page.assembly import page_html, source_sentence
 from partstream_devtools.inspector.shapes import AnswerView, View
 from partstream_devtools.inspector.view import ViewedFile, account_of, facts_of, view_of
+
+if TYPE_CHECKING:
+    from partstream_devtools.redaction.redacting import RedactionReport
+
+# ---- What a file will hold ----
+
+_LONGEST_SAMPLE: Final = 120  # characters
+
+
+def preview_lines(report: RedactionReport) -> Iterator[str]:
+    """Counts by rule, redacted samples, and texts that stay (docs/wires/practice.md#preview-before-saving)."""
+    replaced = sorted(report.counts.items(), key=lambda rule: -rule[1])
+    yield "Replaced: " + (", ".join(f"{name} {count:,}" for name, count in replaced) or "nothing")
+    kept = ", ".join(f"{place} ({count:,})" for place, count in report.kept.items())
+    yield "Texts that stay: " + ("all" if report.level is RedactionLevel.NONE else kept or "none")
+    if report.samples:
+        yield from ("", "As it will read:")
+    for sample in report.samples:
+        shown = " ".join(sample.text.split())
+        more = "…" if len(shown) > _LONGEST_SAMPLE else ""
+        yield f"{sample.rule}, {sample.place}: {shown[:_LONGEST_SAMPLE]}{more}"
+
 
 # ---- Markdown ----
 
