@@ -12,7 +12,7 @@ result.
 """
 
 from __future__ import annotations
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from enum import StrEnum
 from types import MappingProxyType
@@ -25,12 +25,11 @@ from partstream.lm.parts import USAGE_MIME_TYPE, DataPart
 from partstream_devtools.conformance import checks
 from partstream_devtools.conformance.driver import Request
 from partstream_devtools.conformance.scenarios import TOOLS
-from partstream_devtools.conformance.scripts import Action, Call, Echo, Ending, Say, Script, Think
+from partstream_devtools.conformance.scripts import Action, Call, Echo, Script
 from partstream_devtools.conformance.transcript import Answer, Transcript, TranscriptEventKind
 from partstream_devtools.testing.scripted_model import pieces
 
 if TYPE_CHECKING:
-    from partstream_devtools.conformance.scripts import Block, ScriptedAnswer
     from partstream_devtools.conformance.targets import Tested
 
 # ---- Exercises ----
@@ -267,35 +266,23 @@ async def shrink(
 
 
 def smaller_exercises(exercise: Exercise) -> Iterator[Exercise]:
-    """Cases with less in them, those with much less first. Each is smaller by one measure, so shrinking ends."""
-    for actions in _without_some(exercise.actions):
-        if actions:
-            yield replace(exercise, actions=actions)
-    if exercise.script is not None:
-        yield from (replace(exercise, script=script) for script in _smaller_scripts(exercise.script))
-    for place, action in enumerate(exercise.actions):
-        for plainer in _plainer_actions(action):
-            yield replace(exercise, actions=(*exercise.actions[:place], plainer, *exercise.actions[place + 1 :]))
-    if exercise.prompt != _PLAINEST:
-        yield replace(exercise, prompt=_PLAINEST)
-    if exercise.relation is not Relation.NONE:
-        yield replace(exercise, relation=Relation.NONE)
+    """Exercises with less in them, those with much less first: each has one smaller value in its JSON."""
+    said = exercise.to_json()
+    for name in ("moves", "script", "prompt", "relation"):
+        for smaller in _smaller_values(name, said[name]):
+            try:
+                made = Exercise.from_json({**said, name: smaller})
+            except CallerError:  # such as a block without its kind
+                continue
+            if made.actions:
+                yield made
 
 
 def _key(exercise: Exercise) -> str:
     return str(exercise.to_json())
 
 
-def _smaller_scripts(script: Script) -> Iterator[Script]:
-    for answers in _without_some(script.answers):
-        if answers:
-            yield replace(script, answers=answers)
-    for place, answer in enumerate(script.answers):
-        for smaller in _smaller_answers(answer):
-            yield replace(script, answers=(*script.answers[:place], smaller, *script.answers[place + 1 :]))
-
-
-def _without_some(items: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
+def _without_some(items: Sequence[Any]) -> Iterator[tuple[Any, ...]]:
     """The items without halves, quarters ... and single ones, from the end: what comes first leads to the rest."""
     size = len(items)
     while size > 0:
@@ -304,65 +291,47 @@ def _without_some(items: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
         size //= 2
 
 
-def _smaller_answers(answer: ScriptedAnswer) -> Iterator[ScriptedAnswer]:
-    for blocks in _without_some(answer.blocks):
-        yield replace(answer, blocks=blocks)
-    faults = tuple(filter(None, answer.fault.split(",")))
-    for fewer in _without_some(faults):
-        yield replace(answer, fault=",".join(fewer))
-    if answer.pace:
-        yield replace(answer, pace=0.0)
-    if answer.ending is not Ending.DONE:
-        yield replace(answer, ending=Ending.DONE)
-    for place, block in enumerate(answer.blocks):
-        for smaller in _smaller_blocks(block):
-            yield replace(answer, blocks=(*answer.blocks[:place], smaller, *answer.blocks[place + 1 :]))
-
-
-def _smaller_blocks(block: Block) -> Iterator[Block]:
-    if isinstance(block, Call):
-        yield from (replace(block, arguments=fewer) for fewer in _smaller_objects(block.arguments))
-    elif isinstance(block, Say | Think):
-        yield from (replace(block, text=text) for text in _smaller_texts(block.text))
-
-
-def _smaller_objects(value: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    for items in _without_some(tuple(value.items())):
-        yield dict(items)
-    for name, item in value.items():
-        for smaller in _smaller_values(item):
-            yield {**value, name: smaller}
-
-
-def _smaller_values(value: Any) -> Iterator[Any]:
+def _smaller_values(name: str, value: Any) -> Iterator[Any]:
+    """Smaller values than that of a field."""
     if isinstance(value, dict):
-        yield from _smaller_objects(value)
+        yield from map(dict, _without_some([*value.items()]))
+        for key, item in value.items():
+            yield from ({**value, key: smaller} for smaller in _smaller_values(key, item))
     elif isinstance(value, list):
-        yield from map(list, _without_some(tuple(value)))
+        yield from map(list, _without_some(value))
+        for place, item in enumerate(value):
+            yield from ([*value[:place], smaller, *value[place + 1 :]] for smaller in _smaller_values(name, item))
     elif isinstance(value, str):
-        yield from (text for text in ("", *_smaller_texts(value)) if text != value)
+        yield from _SMALLER_TEXTS.get(name, _smaller_texts)(value)
 
 
 def _smaller_texts(text: str) -> Iterator[str]:
-    """Fewer words, then a plainer one; never empty, for an empty text is another one."""
-    for words in _without_some(tuple(pieces(text))):
-        if words:
-            yield "".join(words)
-    if len(pieces(text)) == 1 and text != _PLAINEST:
+    """Fewer words, then a plainer one."""
+    words = pieces(text)
+    yield from map("".join, _without_some(words))
+    if len(words) == 1 and text != _PLAINEST:
         yield _PLAINEST
-        if len(text) > 1:
-            yield text[: len(text) // 2]
+        yield text[: len(text) // 2]
 
 
-def _plainer_actions(action: Action) -> Iterator[Action]:
-    head, _, rest = action.argument.partition(" ")
-    if rest:
-        yield replace(action, argument=head)
-    if not head.isdecimal():
-        if head:
-            yield replace(action, argument="")
-        return
-    number = int(head)
-    for lower in dict.fromkeys((0, number // 2, number - 1)):
-        if 0 <= lower < number:
-            yield replace(action, argument=f"{lower} {rest}".strip())
+def _plainer_moves(move: str) -> Iterator[str]:
+    *before, last = move.split(" ")
+    if last.isdecimal():
+        for lower in dict.fromkeys((0, int(last) // 2, int(last) - 1)):
+            if 0 <= lower < int(last):
+                yield " ".join((*before, str(lower)))
+    elif before:
+        yield " ".join(before)
+
+
+_SMALLER_TEXTS: Final[Mapping[str, Callable[[str], Iterable[str]]]] = {
+    "moves": _plainer_moves,
+    "say": lambda text: filter(None, _smaller_texts(text)),  # an empty text is another one
+    "think": lambda text: filter(None, _smaller_texts(text)),
+    "call": lambda _: (),
+    "ending": lambda _: (),
+    "fault": lambda faults: map(",".join, _without_some(faults.split(","))),
+    "prompt": lambda _: (_PLAINEST,),
+    "relation": lambda _: (Relation.NONE.value,),
+}
+"""Smaller texts of the fields of an exercise; those of all other fields are arguments of a call."""
