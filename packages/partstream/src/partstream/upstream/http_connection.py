@@ -692,61 +692,38 @@ class ChunkedBody(Body):
         return "incomplete chunked read"
 
     def _read(self, data: bytes) -> bytes:
-        body = bytearray()
-        data = self._pending + data
-        self._pending = b""
-        at = 0
+        body, at = bytearray(), 0
+        data, self._pending = self._pending + data, b""
         while at < len(data) and not self.is_whole:
-            if self._trailers >= 0:
-                at = self._skip_trailer(data, at)
-            elif self._missing:
-                at = self._take(data, at, body)
+            if self._missing:
+                end = at + self._missing
+                begin = max(at, end - 2)  # of the line end after the chunk
+                line_end = data[begin:end]
+                if line_end != b"\r\n"[-min(2, self._missing) :][: len(line_end)]:
+                    raise _malformed(data[begin:])
+                body += data[at:begin]
+                self._missing = max(0, end - len(data))
+                at = end
+            elif self._trailers >= 0 or (head := _CHUNK_HEAD.match(data, at)) is None:
+                at = self._read_line(data, at)
             else:
-                at = self._open(data, at)
+                at, size = head.end(), int(head[1], 16)
+                self._missing, self._trailers = (size + 2, -1) if size else (0, 0)
         self.rest += data[at:] if self.is_whole else b""
         return bytes(body)
 
-    def _take(self, data: bytes, at: int, body: bytearray) -> int:
-        """Takes the bytes of the open chunk that have come, and its line end."""
-        size = self._missing - 2
-        if size > 0:
-            piece = data[at : at + size]
-            body += piece
-            self._missing -= len(piece)
-            at += len(piece)
-        while 0 < self._missing <= 2 and at < len(data):
-            if data[at] != b"\r\n"[2 - self._missing]:
-                raise _malformed(data[at:])
-            self._missing -= 1
-            at += 1
-        return at
-
-    def _open(self, data: bytes, at: int) -> int:
-        """Reads the line before a chunk, if it is whole."""
-        head = _CHUNK_HEAD.match(data, at)
-        if head is None:
-            line_end = data.find(b"\n", at)
-            if line_end >= 0 or len(data) - at > _LONGEST_LINE:
-                raise _malformed(data[at:])
-            self._pending = data[at:]
-            return len(data)
-        size = int(head[1], 16)
-        if size:
-            self._missing = size + 2
-        else:
-            self._trailers = 0
-        return head.end()
-
-    def _skip_trailer(self, data: bytes, at: int) -> int:
-        """Skips a line after the last chunk, if it is whole; an empty one is the end."""
+    def _read_line(self, data: bytes, at: int) -> int:
+        """Reads a line that is no whole one before a chunk: one that goes on, or a trailer, of which an empty one is
+        the end."""
         line_end = data.find(b"\n", at)
-        self._trailers += (len(data) if line_end < 0 else line_end + 1) - at
-        if self._trailers > _LARGEST_TRAILERS:
+        if self._trailers < 0 and (line_end >= 0 or len(data) - at > _LONGEST_LINE):
+            raise _malformed(data[at:])
+        if self._trailers + (line_end + 1 or len(data)) - at > _LARGEST_TRAILERS:
             raise httpx2.RemoteProtocolError("illegal trailers: they are too long")
         if line_end < 0:
             self._pending = data[at:]
-            self._trailers -= len(self._pending)  # they are looked at once more
             return len(data)
+        self._trailers += line_end + 1 - at
         self.is_whole = not data[at:line_end].rstrip(b"\r")
         return line_end + 1
 
