@@ -442,23 +442,23 @@ def test_a_client_that_leaves_cancels_the_answer_that_runs_whatever_waits_behind
     assert application.open_answers == 0
 
 
-HEADS: dict[str, tuple[int, list[tuple[bytes, bytes]], bytes]] = {
+HEADS: dict[str, tuple[int, list[tuple[str, str]], bytes]] = {
     "a stream": (
-        200, [(b"content-type", b"text/plain")],
+        200, [("content-type", "text/plain")],
         b"HTTP/1.1 200 OK\r\ndate: now\r\ncontent-type: text/plain\r\ntransfer-encoding: chunked\r\n\r\n2\r\nHi\r\n",
     ),
     "a document": (
-        404, [(b"content-length", b"2")],
+        404, [("content-length", "2")],
         b"HTTP/1.1 404 Not Found\r\ndate: now\r\ncontent-length: 2\r\n\r\nHi",
     ),
     "a status without a body": (204, [], b""),
-    "the end of the connection": (200, [(b"connection", b"close")], b""),
-    "a header in a value": (200, [(b"x", b"a\r\nevil: 1")], b""),
-    "a line feed": (200, [(b"x", b"a\nb")], b""),
-    "a carriage return": (200, [(b"x", b"a\rb")], b""),
-    "a header in a name": (200, [(b"x: y\r\nevil", b"1")], b""),
-    "a zero": (200, [(b"x", b"a\0b")], b""),
-    "an escape": (200, [(b"x", b"a\x1bb")], b""),
+    "the end of the connection": (200, [("connection", "close")], b""),
+    "a header in a value": (200, [("x", "a\r\nevil: 1")], b""),
+    "a line feed": (200, [("x", "a\nb")], b""),
+    "a carriage return": (200, [("x", "a\rb")], b""),
+    "a header in a name": (200, [("x: y\r\nevil", "1")], b""),
+    "a zero": (200, [("x", "a\0b")], b""),
+    "an escape": (200, [("x", "a\x1bb")], b""),
 }  # fmt: skip
 
 

@@ -164,13 +164,13 @@ class ServingApp(ServerState):
             raise ValueError(f"scope['type']: got {kind!r}, expected 'http', 'websocket' or 'lifespan'")
         request = requests.request_of(scope, f"req_{token_hex(12)}")
         if request.method == "HEAD":
-            request, send = replace(request, method="GET"), requests.without_body(send)
+            request, send = request._replace(method="GET"), requests.without_body(send)
         if kind == "http" and request.path in (HEALTH, READINESS):
             await self._report_health(request, send)
             return
         if kind == "websocket" or self.rules.corrects_paths:
             path = self.routes.meant_path(request.path)
-            request = request if path == request.path else replace(request, path=path)
+            request = request if path == request.path else request._replace(path=path)
         self.requests += 1
         try:
             if kind == "http":
@@ -369,7 +369,7 @@ class _Turn(RequestHandler):
 
     def __init__(self, socket: SocketExchange) -> None:
         self._request_id = f"req_{token_hex(12)}"
-        super().__init__(socket.state, replace(socket.request, request_id=self._request_id), _no_message, _no_message)
+        super().__init__(socket.state, socket.request._replace(request_id=self._request_id), _no_message, _no_message)
         self.endpoint, self.caller, self.recall = socket.endpoint, socket.caller, socket.conversation.recall
         self._socket = socket
         self._conversation = socket.conversation

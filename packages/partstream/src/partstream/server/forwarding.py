@@ -30,7 +30,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qsl, quote, urlencode
 
-from partstream.codec.checks import dataclass, narrow, replace
+from partstream.codec.checks import narrow, replace
 from partstream.codec.json_codec import JSONDecodeError, dumps, loads
 from partstream.codec.limits import LARGE_BYTES
 from partstream.codec.text import bare_media_type
@@ -38,7 +38,7 @@ from partstream.errors import LanguageModelError, PartstreamError, UnsupportedPa
 from partstream.lm.cancellation import CancellationToken
 from partstream.protocols.options import Option
 from partstream.protocols.serve import ID, ForwardingRules, WireRequest
-from partstream.server.models import COUNT_SECONDS, CataloguedModel, ForwardingProvider, counted_request
+from partstream.server.models import COUNT_SECONDS, CataloguedModel, ForwardingProvider, counted_request, unhosted_tools
 from partstream.server.replies import Head, ReplySink, ReplyWriter, json_headers, stream_headers
 from partstream.settings.kinds import fits_header
 from partstream.upstream.forwarding import SEALS, Obstacle, RawRefusal, RawRequest
@@ -48,8 +48,8 @@ if TYPE_CHECKING:
     from partstream.lm.outputs import Finish, InboundRequest, Reply
     from partstream.lm.parts import ResponsePart
     from partstream.protocols.serve import ResponseWriter
-    from partstream.server.requests import Endpoint
-    from partstream.server.settings import ServerOverrides, ServingSettings
+    from partstream.server.handler import RequestHandler
+    from partstream.server.requests import Endpoint, Reading
     from partstream.server.stored import Remembered
 
 _logger = logging.getLogger("partstream.serving")
@@ -58,7 +58,6 @@ _logger = logging.getLogger("partstream.serving")
 # ---- The decision ----
 
 
-@dataclass(frozen=True, slots=True)
 class ForwardingCase:
     """What the server knows of a request for a response, to decide whether it may go on as it came.
 
@@ -68,28 +67,32 @@ class ForwardingCase:
         unread: The paths of the fields that were not read: they reach an upstream only as they came.
         added: The fields of the body in which what goes on differs from what came.
         refusal: Why the request is refused where it is translated; None where it can be.
+        is_judged: Whether an admission has judged it.
     """
 
-    endpoint: Endpoint
-    body: bytes | None
-    wire: WireRequest
-    remembered: Remembered
-    asked: InboundRequest
-    admitted: InboundRequest
-    model: CataloguedModel
-    settings: ServingSettings
-    overrides: ServerOverrides
-    pattern: str
-    caller: str
-    unread: tuple[str, ...]
-    added: Mapping[str, Any]
-    refusal: PartstreamError | None = None
-    is_judged: bool = False
+    is_judged = False
 
-    @property
-    def sent(self) -> Mapping[str, Any]:
-        """The body as it goes on; a field that is None is left out."""
-        return {**self.wire.body, **self.added}
+    def __init__(
+        self,
+        handler: RequestHandler,
+        wire: WireRequest,
+        remembered: Remembered,
+        reading: Reading,
+        model: CataloguedModel,
+        body: bytes | None,
+        pattern: str,
+        refusal: PartstreamError | None,
+    ) -> None:
+        self.server, self.endpoint, self.caller = handler.state, handler.endpoint, handler.caller.name
+        asked, state = reading.asked, self.endpoint.writes.state if self.server.rules.remembers else None
+        self.wire, self.remembered, self.body, self.pattern = wire, remembered, body, pattern
+        self.asked = self.admitted = asked
+        self.model, self.refusal = model, refusal
+        self.unread = (*asked.dropped, *unhosted_tools(model.provider, asked.hosted_tools))
+        self.added: Mapping[str, Any] = {}
+        if state is not None:
+            self.unread = tuple(path for path in self.unread if path not in state.fields)
+            self.added = state.changed(wire, remembered.asks, is_kept=handler.is_recorded(remembered))
 
     def granted(self) -> Mapping[str, Any]:
         """The options of the answer that an admission has changed."""
@@ -106,6 +109,18 @@ class ForwardingCase:
         kept = replace(self.admitted.options, model_options=self.asked.options.model_options)
         is_same = self.admitted.messages is self.asked.messages and kept == self.asked.options
         return not is_same or not self.granted().keys() <= set(Option.LIMIT.value)
+
+    def obstacle(self, rules: ForwardingRules | None) -> Obstacle | None:
+        """Why the request is not offered; None where it is."""
+        if rules is None:
+            return Obstacle.RULES
+        if self.server.settings.raw_reasoning or self.server.rules.identify is not None:
+            return Obstacle.SERVER
+        if rules.is_for_us(self.wire.body):
+            return Obstacle.FOR_US
+        if self.server.is_shared and rules.names_kept({**self.wire.body, **self.added}):
+            return Obstacle.KEPT
+        return Obstacle.ASKED if self.is_changed() else None
 
 
 _NAMES: Final = frozenset(
@@ -198,20 +213,6 @@ _BY_CALLER: Final = "idempotency-key"
 """The header by which an upstream repeats an answer: of several callers, none may get that of another one."""
 
 
-def _rules(case: ForwardingCase) -> ForwardingRules:
-    return case.endpoint.reads.forwarding or ForwardingRules()
-
-
-_OBSTACLES: Final[tuple[tuple[Obstacle, Callable[[ForwardingCase], bool]], ...]] = (
-    (Obstacle.RULES, lambda case: case.endpoint.reads.forwarding is None),
-    (Obstacle.SERVER, lambda case: case.settings.raw_reasoning or case.overrides.identify is not None),
-    (Obstacle.FOR_US, lambda case: _rules(case).is_for_us(case.wire.body)),
-    (Obstacle.KEPT, lambda case: case.settings.is_shared and _rules(case).names_kept(case.sent)),
-    (Obstacle.ASKED, ForwardingCase.is_changed),
-)
-"""Why a request is not offered; the first row that holds counts."""
-
-
 def offer(
     case: ForwardingCase, messages: Sequence[ChatMessage] | None = None, options: RequestOptions | None = None
 ) -> RawRequest | None:
@@ -221,17 +222,17 @@ def offer(
     Ask it only where the provider is a :class:`partstream.server.models.ForwardingProvider`: every other one makes its
     answers itself.
     """
-    obstacle = next((reason for reason, holds in _OBSTACLES if holds(case)), None)
-    rules = case.endpoint.reads.forwarding
+    rules, is_shared = case.endpoint.reads.forwarding, case.server.is_shared
+    obstacle = case.obstacle(rules)
     if obstacle is not None or rules is None:
         if obstacle is not None:
             _logger.debug("the request to %s is translated: %s", case.model.id, obstacle.value)
         return None
     headers = _headers(case.wire, rules)
-    if case.settings.is_shared:
+    if is_shared:
         headers = {name: value for name, value in headers.items() if name not in _OF_ACCOUNT}
-    if case.settings.is_shared and _BY_CALLER in headers:
-        headers[_BY_CALLER] = sha256(f"{case.caller}\0{headers[_BY_CALLER]}".encode()).hexdigest()
+        if _BY_CALLER in headers:
+            headers[_BY_CALLER] = sha256(f"{case.caller}\0{headers[_BY_CALLER]}".encode()).hexdigest()
     sent = dumps(case.wire.body) if case.body is None else case.body
     sent += dumps(case.added) if case.added else b""
     stream_type = (
@@ -254,7 +255,7 @@ def offer(
         unread=case.unread,
         refusal=case.refusal,
         is_sealed=any(seal in sent for seal in SEALS),
-        is_judged=case.is_judged or case.settings.is_shared,
+        is_judged=case.is_judged or is_shared,
     )
 
 

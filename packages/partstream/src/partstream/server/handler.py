@@ -67,7 +67,6 @@ from partstream.server.models import (
     ModelCatalogue,
     counted_usage,
     served_model,
-    unhosted_tools,
 )
 from partstream.server.origins import PAGE_HEADERS, AllowedOrigins
 from partstream.server.stored import (
@@ -289,6 +288,7 @@ class RequestHandler:
     """One request, with the path that it means, and its reply.
 
     Attributes:
+        state: What all requests share.
         endpoint: Where it came; the nearest one to its path before its route is found.
         caller: Who asks; :data:`~partstream.server.clients.NOBODY` before the key is checked.
         recall: What a socket itself remembers; None for HTTP.
@@ -336,7 +336,7 @@ class RequestHandler:
     def __init__(
         self, state: ServerState, request: requests.RequestHead, receive: requests.Receive, send: requests.Send
     ) -> None:
-        self._state = state
+        self.state = state
         self._settings = state.settings
         self._request = request
         self._receive = receive
@@ -366,11 +366,11 @@ class RequestHandler:
                 self.observe_unanswered(error)
         finally:
             if self._is_large:
-                self._state.large_ended()
+                self.state.large_ended()
 
     async def _dispatch(self) -> None:
         """Finds the route and the caller, then answers."""
-        request, state = self._request, self._state
+        request, state = self._request, self.state
         own = state.owner_routes.get(request.path) or state.owner_routes.get(request.path.rstrip("/"))
         if own is not None:
             if request.method not in own:
@@ -415,7 +415,7 @@ class RequestHandler:
         if not self._has_entered:
             self._has_entered, self._entry = True, admission.enter(self.caller)
         if size is not None and size > limits.LARGE_BYTES:
-            models = await self._state.models_for(self.caller)
+            models = await self.state.models_for(self.caller)
             await admission.afford(self.caller, models, self._request.request_id, size)
 
     def leave_admission(self) -> None:
@@ -428,7 +428,7 @@ class RequestHandler:
         """The body, and the JSON object in it; empty for no body."""
         declared = self._body.declared
         await self.enter_admission(declared)
-        held = self._state.held_by(self.caller)
+        held = self.state.held_by(self.caller)
         try:
             body = await self._body.read(hold=held.hold)
             if declared is None:
@@ -450,7 +450,7 @@ class RequestHandler:
         """The result of work on the request: for a large one, done in a thread."""
         if not self._is_large:
             return work(*arguments)
-        async with self._state.large:
+        async with self.state.large:
             return await asyncio.to_thread(work, *arguments)
 
     def begin(self, route: str) -> None:
@@ -459,9 +459,9 @@ class RequestHandler:
         Raises:
             RequestFailedError: There is no room for one more response.
         """
-        if self._state.start_trace is not None:
-            self._trace = self._state.start_trace(self._request.method, route, self._request.headers)
-        self._state.check_room()
+        if self.state.start_trace is not None:
+            self._trace = self.state.start_trace(self._request.method, route, self._request.headers)
+        self.state.check_room()
 
     async def _refuse(self, error: Exception) -> None:
         """Reports an error before the head, in the words of the wire, once the client can read it."""
@@ -486,16 +486,16 @@ class RequestHandler:
     @property
     def _endpoint(self) -> requests.Endpoint:
         """Where the request came, or the endpoint that words an error at its path."""
-        return getattr(self, "endpoint", None) or self._state.routes.nearest(self._request.path)
+        return getattr(self, "endpoint", None) or self.state.routes.nearest(self._request.path)
 
     @property
     def _served_state(self) -> wires.ServedState | None:
         """What is remembered of the answers of the endpoint; None for nothing."""
-        return self.endpoint.writes.state if self._state.rules.remembers else None
+        return self.endpoint.writes.state if self.state.rules.remembers else None
 
     async def _answer_for_owner(self, route: serving.OwnerRoute) -> None:
         request = self._request
-        caller = NOBODY if route.is_open else self._state.authenticated(request.headers)
+        caller = NOBODY if route.is_open else self.state.authenticated(request.headers)
         body = await self._body.read(route.most_bytes)
         asked = serving.OwnerRequest(
             request.method, request.path, request.query, request.headers, body, request.request_id
@@ -524,7 +524,7 @@ class RequestHandler:
                 await self._reply(200, counted)
                 return
             tokens = counted
-        models = tuple(map(served_model, (await self._state.models_for(self.caller)).values()))
+        models = tuple(map(served_model, (await self.state.models_for(self.caller)).values()))
         status, said = document.answer(wire, models, tokens)
         await self._reply(status, dumps(said))
 
@@ -535,7 +535,7 @@ class RequestHandler:
         wire = endpoint.request(request.path, {}, request.headers, request.query, request.method)
         state = endpoint.writes.state
         assert state is not None  # noqa: S101 - the route is one of the state's
-        found = await self._state.memory.reply(state, stored, wire, self.caller.name)
+        found = await self.state.memory.reply(state, stored, wire, self.caller.name)
         if isinstance(found, str):
             await self._kept(found, state, stored, wire)
             return
@@ -550,7 +550,7 @@ class RequestHandler:
     ) -> None:
         """Asks the upstream of a model for a response that it alone keeps, and sends what it says."""
         answer_id = wires.id_in_path(route.path, wire.path) or ""
-        model = await self._state.find_model(model_id, self.caller)
+        model = await self.state.find_model(model_id, self.caller)
         provider = narrow(model.provider, KeepingProvider)
         if provider is None:
             raise state.unknown(answer_id)
@@ -562,7 +562,7 @@ class RequestHandler:
                 async for piece in reply.pieces:
                     await self._send({"type": "http.response.body", "body": piece, "more_body": True})
             if route.effect is wires.Effect.DELETE and reply.status < 300:
-                await self._state.memory.forget(self.caller.name, answer_id)
+                await self.state.memory.forget(self.caller.name, answer_id)
             await self._send({"type": "http.response.body", "body": b""})
 
         waits, left = CancellationTokenSource(), asyncio.ensure_future(self.client_leaves())
@@ -598,7 +598,7 @@ class RequestHandler:
         direct = self._request.direct
         if direct is None or self._is_head_sent:
             return False
-        self._is_head_sent = direct.begin(head.status, self._encoded(self._fields_of(head)), data)
+        self._is_head_sent = direct.begin(head.status, self._said(self._fields_of(head)), data)
         return self._is_head_sent
 
     def _fields_of(self, head: replies.Head) -> tuple[tuple[str, str], ...]:
@@ -607,18 +607,19 @@ class RequestHandler:
         upstream = ((serving.UPSTREAM_HEADER, named),) if named else ()
         return (*head.headers, *upstream, *dropped)
 
-    def _encoded(self, headers: tuple[tuple[str, str], ...]) -> list[tuple[bytes, bytes]]:
-        """The headers of a reply, with those of all replies, as ASGI takes them."""
-        said = (*headers, *self._origin_headers, *self._state.reply_headers(self._request.request_id))
-        if self._state.is_draining and requests.CLOSE not in said:
+    def _said(self, headers: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
+        """The headers of a reply, with those of all replies."""
+        said = (*headers, *self._origin_headers, *self.state.reply_headers(self._request.request_id))
+        if self.state.is_draining and requests.CLOSE not in said:
             said = (*said, requests.CLOSE)
         if not self._request.has_connection:
             said = tuple(one for one in said if one != requests.CLOSE)
-        return requests.encoded_headers(said)
+        return said
 
     async def _start(self, status: int, headers: tuple[tuple[str, str], ...]) -> None:
         self._is_head_sent = True
-        await self._send({"type": "http.response.start", "status": status, "headers": self._encoded(headers)})
+        said = requests.encoded_headers(self._said(headers))
+        await self._send({"type": "http.response.start", "status": status, "headers": said})
 
     async def _reply(self, status: int, body: bytes, *headers: tuple[str, str]) -> None:
         await self._start(status, (*replies.json_headers(body), *headers))
@@ -633,7 +634,7 @@ class RequestHandler:
         Raises:
             PartstreamError: The request is refused; nothing was delivered.
         """
-        endpoint, state = self.endpoint, self._state
+        endpoint, state = self.endpoint, self.state
         remembered, refusal = await self._remembered(wire, generates=generates)
         self.earlier = remembered.earlier
         await self._check_own(wire)
@@ -646,14 +647,14 @@ class RequestHandler:
             model = await state.find_model(asked.model, self.caller)
         except UnknownModelError as error:
             raise (refusal or error) from None
-        case = self._case(wire, remembered, asked, model, body, endpoint.pattern, refusal)
+        case = ForwardingCase(self, wire, remembered, reading, model, body, endpoint.pattern, refusal)
         if case.unread or refusal is not None:  # refused before anything is reserved
             await self.apart(self._offer, case)
         if refusal is not None and self._settings.admission is not None and not reading.is_whole:
             raise refusal  # nothing is admitted that was not read
         if self._settings.admission is not None:  # an announcement takes no tokens, but is a request
             check_judged(wire.body, endpoint.reads.forwarding)
-            case = await self._admitted(case, is_count=not generates, size=self.size or len(body or b""))
+            await self._admit(case, is_count=not generates, size=self.size or len(body or b""))
         try:
             await self._run(case, generates=generates)
         finally:
@@ -661,7 +662,7 @@ class RequestHandler:
 
     async def _joined(self, wire: wires.WireRequest, *, generates: bool = True) -> Remembered:
         """The request with what it refers to."""
-        joined, is_long = await self._state.memory.remembered(
+        joined, is_long = await self.state.memory.remembered(
             self._served_state, wire, self.caller.name, self.recall, self.apart, generates=generates
         )
         self._is_large = self._is_large or is_long
@@ -669,7 +670,7 @@ class RequestHandler:
 
     async def _check_own(self, wire: wires.WireRequest) -> None:
         """Refuses what names things that an upstream keeps, where callers share its account."""
-        if self._state.is_shared:
+        if self.state.is_shared:
             served = self._served_state
             await self.apart(check_shared, wire.body, () if served is None else served.fields)
 
@@ -687,37 +688,16 @@ class RequestHandler:
             where = error.where if isinstance(error, UnsupportedParameterError) else error.param or ""
             # Callers who share a key refer to nothing that its upstream keeps; and what an answer takes whose end comes
             # after its reply, no admission learns.
-            is_judged = self._state.is_shared or self._settings.admission is not None
+            is_judged = self.state.is_shared or self._settings.admission is not None
             if where.partition("[")[0] not in state.of_upstream or is_judged:
                 raise
             return Remembered(wire, wire), error
 
-    def _case(
-        self,
-        wire: wires.WireRequest,
-        remembered: Remembered,
-        asked: InboundRequest,
-        model: CataloguedModel,
-        body: bytes | None,
-        pattern: str,
-        refusal: PartstreamError | None,
-    ) -> ForwardingCase:
-        state, served = self._state, self._served_state
-        unread = (*asked.dropped, *unhosted_tools(model.provider, asked.hosted_tools))
-        added: Mapping[str, Any] = {}
-        if served is not None:
-            unread = tuple(path for path in unread if path not in served.fields)
-            added = served.changed(wire, remembered.asks, is_kept=self._is_recorded(remembered))
-        return ForwardingCase(
-            self.endpoint, body, wire, remembered, asked, asked, model, state.settings, state.rules, pattern,
-            self.caller.name, unread, added, refusal,
-        )  # fmt: skip
-
-    def _is_recorded(self, remembered: Remembered) -> bool:
+    def is_recorded(self, remembered: Remembered) -> bool:
         """Whether a later request can continue the response."""
         return remembered.is_kept or self.recall is not None
 
-    async def _admitted(self, case: ForwardingCase, *, is_count: bool = False, size: int = 0) -> ForwardingCase:
+    async def _admit(self, case: ForwardingCase, *, is_count: bool = False, size: int = 0) -> None:
         """Asks the admission, and keeps its permit, which :meth:`_settle` gives back."""
         admission, rules = self._settings.admission, self.endpoint.reads.forwarding
         assert admission is not None  # noqa: S101 - the caller has looked
@@ -740,19 +720,19 @@ class RequestHandler:
         )
         self._entry = None  # the permit ends it
         self._asked, self._permit = admitted.asked, admitted.permit
-        return replace(case, admitted=admitted.asked, model=admitted.model, is_judged=True)
+        case.admitted, case.model, case.is_judged = admitted.asked, admitted.model, True
 
     async def _count(
         self, wire: wires.WireRequest, remembered: Remembered, reading: requests.Reading, body: bytes, pattern: str
     ) -> int | bytes:
         """The tokens of a request, or the document of an upstream that speaks the same wire and counts them."""
-        model = await self._state.find_model(reading.asked.model, self.caller)
-        case = self._case(wire, remembered, reading.asked, model, body, pattern, reading.refusal)
+        model = await self.state.find_model(reading.asked.model, self.caller)
+        case = ForwardingCase(self, wire, remembered, reading, model, body, pattern, reading.refusal)
         if self._settings.admission is None:
             return await counted_as_it_came(case)
         if reading.refusal is not None and not reading.is_whole:
             raise reading.refusal
-        case = await self._admitted(case, is_count=True)
+        await self._admit(case, is_count=True)
         try:
             return await counted_as_it_came(case)
         finally:
@@ -772,14 +752,14 @@ class RequestHandler:
     def _lost(self) -> DroppedFields:
         """The fields of the request that reach no model."""
         if self._dropped is None:
-            log, is_strict = self._state.dropped, self._settings.strict
+            log, is_strict = self.state.dropped, self._settings.strict
             self._dropped = DroppedFields(self._request.request_id, log, is_strict=is_strict, caller=self.caller.name)
         return self._dropped
 
     def _leave_unsaid(self, names: Collection[str]) -> None:
         """Notes what the client does not get of the answer."""
         if names:
-            self._unsaid = DroppedFields(self._request.request_id, self._state.unsaid, caller=self.caller.name)
+            self._unsaid = DroppedFields(self._request.request_id, self.state.unsaid, caller=self.caller.name)
             self._unsaid.add(names)
 
     def _begin_current(self) -> serving.CurrentAnswer:
@@ -796,7 +776,7 @@ class RequestHandler:
     async def _run(self, case: ForwardingCase, *, generates: bool) -> None:
         """Answers an admitted request: calls the provider, and hands the bytes to the client to the end."""
         asked, model, endpoint, settings = case.admitted, case.model, self.endpoint, self._settings
-        state, request_id, direct = self._state, self._request.request_id, self._request.direct
+        state, request_id, direct = self.state, self._request.request_id, self._request.direct
         self._buffered = replies.BufferedReplySink(
             self.deliver,
             settings.buffer_bytes,
@@ -805,7 +785,7 @@ class RequestHandler:
         )
         sink: replies.ReplySink = self._buffered
         served, remembered = self._served_state, case.remembered
-        is_recorded = self._is_recorded(remembered)
+        is_recorded = self.is_recorded(remembered)
         if served is not None and (is_recorded or (case.refusal is not None and served.keeps(case.wire))):
             sink = self._recorded = state.memory.recorded(
                 served,
@@ -870,7 +850,7 @@ class RequestHandler:
         messages: Sequence[ChatMessage] = asked.messages
         # What the caller may miss, on a wire that cannot return it; on others, it comes back by itself.
         self._drops_thinking = self.endpoint.writes.drops_thinking_state or asked.asks_to_think is False
-        if self._drops_thinking and (thinking := self._state.thinking) is not None:
+        if self._drops_thinking and (thinking := self.state.thinking) is not None:
             messages = thinking.of(self.caller.name).restored(messages)
         said = asked.options
         return messages, RequestOptions(
@@ -1093,8 +1073,8 @@ class RequestHandler:
         # Clients of some wires do not return the state of thinking.
         is_whole = finish.outcome in _GOOD and progress.kept.length == 1.0
         if progress.state is not None and is_whole and self._drops_thinking:
-            if (memory := self._state.thinking) is None:
-                memory = self._state.thinking = ThinkingMemory(self._settings.thinking_bytes)
+            if (memory := self.state.thinking) is None:
+                memory = self.state.thinking = ThinkingMemory(self._settings.thinking_bytes)
             memory.of(self.caller.name).remember(progress.kept.message().content, progress.state)
         try:
             # Clients return the id of a response that is remembered: it is not the upstream's then.
@@ -1172,7 +1152,7 @@ class RequestHandler:
 
     def _report(self, status: int, **known: Any) -> None:
         self._observed = self._observation(status, **known)
-        self._state.observe(self._observed, self._trace)
+        self.state.observe(self._observed, self._trace)
 
     def _observation(
         self, status: int, *, model: str = "", provider: str = "", **known: Any

@@ -75,19 +75,19 @@ class DirectReply:
         self._write(b"%x\r\n%b\r\n" % (len(data), data))
         return True
 
-    def begin(self, status: int, headers: Sequence[tuple[bytes, bytes]], data: bytes, /) -> bool:
+    def begin(self, status: int, headers: Sequence[tuple[str, str]], data: bytes, /) -> bool:
         """Writes the head of a reply and the first bytes of its body; False where only ASGI's `send` can do it."""
         cycle = self._cycle
         fields = dict(headers)
         if self._flow.write_paused or cycle.disconnected or cycle.response_started or not cycle.keep_alive:
             return False
-        if b"connection" in fields or status in _WITHOUT_BODY:
+        if "connection" in fields or status in _WITHOUT_BODY:
             return False
-        lines = [self._status_lines[status], *[b"%b: %b\r\n" % header for header in (*cycle.default_headers, *headers)]]
-        size = fields.get(b"content-length")
+        lines = [f"{name}: {value}\r\n" for name, value in headers]
+        size = fields.get("content-length")
         if size is None:
-            lines.append(b"transfer-encoding: chunked\r\n")
-        head = b"".join(lines)
+            lines.append("transfer-encoding: chunked\r\n")
+        head = "".join(lines).encode("latin-1", "replace")
         # A line for each header, and no sign that acts on who reads it.
         if not head.count(b"\r\n") == head.count(b"\n") == head.count(b"\r") == len(lines):
             return False
@@ -96,7 +96,9 @@ class DirectReply:
         cycle.response_started, cycle.waiting_for_100_continue = True, False
         cycle.chunked_encoding = size is None
         cycle.expected_content_length = 0 if size is None else int(size) - len(data)
-        self._write(b"%b\r\n%b" % (head, b"%x\r\n%b\r\n" % (len(data), data) if size is None else data))
+        usual = [b"%b: %b\r\n" % header for header in cycle.default_headers]
+        body = b"%x\r\n%b\r\n" % (len(data), data) if size is None else data
+        self._write(b"".join((self._status_lines[status], *usual, head, b"\r\n", body)))
         return True
 
     def on_left(self, notice: Callable[[], object]) -> None:
@@ -106,8 +108,7 @@ class DirectReply:
             notice()
 
 
-@dataclass(frozen=True, slots=True)
-class RequestHead:
+class RequestHead(NamedTuple):
     """A request without its body.
 
     Attributes:
@@ -319,7 +320,7 @@ class Unpacking:
     """Unpacks one body as its pieces come.
 
     Args:
-        coding: The value of `content-encoding`; "" for a body that is not packed.
+        coding: The value of `content-encoding`.
         most: The most bytes that the unpacked body may have.
 
     Raises:
@@ -385,7 +386,8 @@ _PAUSE_SECONDS: Final = 1.0
 
 
 class RequestBody:
-    """The body of one request, within bounds of size and time; read once by one task."""
+    """The body of one request, within bounds of size and time; read once by one task. `declared` is its size, where the
+    head says it."""
 
     def __init__(self, request: RequestHead, receive: Receive, most: int, seconds: float) -> None:
         self._request = request
@@ -394,12 +396,8 @@ class RequestBody:
         self._seconds = seconds
         self._size = 0
         self._is_whole = False
-
-    @property
-    def declared(self) -> int | None:
-        """How many bytes come, where the head says so."""
-        declared = self._request.headers.get("content-length", "")
-        return int(declared) if declared.isdecimal() and len(declared) <= _LONGEST_NUMBER else None
+        said = request.headers.get("content-length", "")
+        self.declared = int(said) if said.isdecimal() and len(said) <= _LONGEST_NUMBER else None
 
     async def read(self, most: int | None = None, hold: Callable[[int], object] | None = None) -> bytes:
         """The whole body.
@@ -414,9 +412,10 @@ class RequestBody:
             ClientLeftError: The client left before it was whole.
         """
         limit = self._most if most is None else min(most, self._most)
-        if (declared := self.declared) is not None:
-            self._check_size(declared, limit)
-        unpacking = Unpacking(self._request.headers.get("content-encoding", ""), limit)
+        if self.declared is not None:
+            self._check_size(self.declared, limit)
+        coding = self._request.headers.get("content-encoding", "")
+        unpacking = Unpacking(coding, limit) if coding else None
         body = bytearray()
         direct = self._request.direct
         try:
@@ -426,13 +425,14 @@ class RequestBody:
                 while not self._is_whole:
                     piece = await self._next()
                     self._check_size(self._size, limit)
-                    for number, data in enumerate(unpacking.unpack(piece)):
+                    for number, data in enumerate((piece,) if unpacking is None else unpacking.unpack(piece)):
                         if number:  # a piece may hold a thousand times its bytes
                             await asyncio.sleep(0)
                         body += data
                     if hold is not None and len(body) > limits.LARGE_BYTES:
                         hold(len(body))
-            unpacking.end()
+            if unpacking is not None:
+                unpacking.end()
         except TimeoutError as error:
             self._is_whole = True  # the rest is not read
             said = f"got {self._size:,} bytes within {self._seconds:g} seconds, expected the whole body"
