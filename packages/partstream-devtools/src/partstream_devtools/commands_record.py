@@ -10,7 +10,7 @@ import asyncio
 import json
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -42,67 +42,53 @@ _ENDINGS: Final = {
 }
 
 
-class RecordTextScreen:
-    """Lines for people."""
+class RecordScreen:
+    """Says what goes on, in lines for people or as one JSON object a line."""
+
+    def __init__(self, *, as_json: bool) -> None:
+        self._as_json = as_json
 
     def started(self, base_url: str, server: str, part: Path) -> None:
         """Says what to do with a client; `server` is the base URL that it forwards to, without secrets."""
-        echo_while_read(f"Recording {server} (Ctrl-C stops it and writes the file)")
-        echo_while_read(f"  Set the base URL of your client to {base_url}; its key stays as it is.")
-        echo_while_read(f"  Responses are saved immediately in {part}")
+        self._say(
+            {"type": "listening", "base_url": base_url, "server": server, "part": str(part)},
+            f"Recording {server} (Ctrl-C stops it and writes the file)",
+            f"  Set the base URL of your client to {base_url}; its key stays as it is.",
+            f"  Responses are saved immediately in {part}",
+        )
 
     def answered(self, facts: AnswerFacts) -> None:
         """Says how it went, in one line."""
-        echo_while_read(line_of(facts))
+        said = asdict(facts)
+        self._say({"type": "exchange", "milliseconds": round(said.pop("seconds") * 1000), **said}, line_of(facts))
 
     def failed(self, error: Exception) -> None:
         """Says why no file can be written; the exchanges go on."""
-        click.echo(f"Error: the recording cannot be written: {_reason(error)}; requests are still forwarded", err=True)
+        why = f"the recording cannot be written: {_reason(error)}; requests are still forwarded"
+        self._say({"type": "failure", "error": _reason(error)}, errors=[why])
 
     def stopping(self) -> None:
         """Says that it takes a moment."""
-        echo_while_read("Writing the file: keys, cookies and ids of people are taken out.")
+        self._say({"type": "stopping"}, "Writing the file: keys, cookies and ids of people are taken out.")
 
     def ended(self, files: Sequence[Path], left: Mapping[Path, Exception]) -> None:
         """Says where the files are, what is in them, and what to do next; in `left`, recordings as they have grown."""
-        for path, error in left.items():
-            click.echo(f"Error: the file cannot be made: {_reason(error)}. What was recorded is in {path}", err=True)
-        if not (files or left):
-            echo_while_read("Nothing was recorded.")
-        for path in files:
-            echo_while_read(f"Written: {path}")
+        why = {str(path): _reason(error) for path, error in left.items()}
+        lines = [f"Written: {path}" for path in files] or ([] if left else ["Nothing was recorded."])
         if files:
-            echo_while_read(f"  It holds the texts of people and models. To share it: {program()} share FILE OUT")
-            echo_while_read(f"  To inspect it: {program()} inspect FILE")
+            lines.append(f"  It holds the texts of people and models. To share it: {program()} share FILE OUT")
+            lines.append(f"  To inspect it: {program()} inspect FILE")
+        errors = [f"the file cannot be made: {said}. What was recorded is in {path}" for path, said in why.items()]
+        self._say({"type": "written", "files": [*map(str, files)], "left": why}, *lines, errors=errors)
 
-
-class RecordJsonScreen:
-    """One JSON object a line."""
-
-    def started(self, base_url: str, server: str, part: Path) -> None:
-        """Writes the addresses."""
-        _write(type="listening", base_url=base_url, server=server, part=str(part))
-
-    def answered(self, facts: AnswerFacts) -> None:
-        """Writes the facts."""
-        said = asdict(facts)
-        _write(type="exchange", milliseconds=round(said.pop("seconds") * 1000), **said)
-
-    def failed(self, error: Exception) -> None:
-        """Writes why."""
-        _write(type="failure", error=_reason(error))
-
-    def stopping(self) -> None:
-        """Writes that it takes a moment."""
-        _write(type="stopping")
-
-    def ended(self, files: Sequence[Path], left: Mapping[Path, Exception]) -> None:
-        """Writes the files."""
-        _write(
-            type="written",
-            files=[str(path) for path in files],
-            left={str(path): _reason(error) for path, error in left.items()},
-        )
+    def _say(self, said: Mapping[str, Any], *lines: str, errors: Iterable[str] = ()) -> None:
+        if self._as_json:
+            echo_while_read(json.dumps(said, ensure_ascii=False))
+            return
+        for error in errors:
+            click.echo(f"Error: {error}", err=True)
+        for line in lines:
+            echo_while_read(line)
 
 
 def line_of(facts: AnswerFacts) -> str:
@@ -127,10 +113,6 @@ def line_of(facts: AnswerFacts) -> str:
 
 def _reason(error: Exception) -> str:
     return getattr(error, "strerror", None) or str(error)
-
-
-def _write(**fields: Any) -> None:
-    echo_while_read(json.dumps(fields, ensure_ascii=False))
 
 
 # ---- The command ----
@@ -186,7 +168,7 @@ def command(
     """
     from partstream.upstream.configuration import GatewayConfiguration  # noqa: PLC0415 - 0.2 s, after the options
 
-    screen = RecordJsonScreen() if as_json else RecordTextScreen()
+    screen = RecordScreen(as_json=as_json)
     try:
         configuration = GatewayConfiguration(base_url=server, allow_insecure_http=allow_insecure_http)
     except CallerError as error:
@@ -229,7 +211,7 @@ async def _record(
     configuration: GatewayConfiguration,
     port: int,
     file: Path,
-    screen: RecordTextScreen | RecordJsonScreen,
+    screen: RecordScreen,
     *,
     shows_page: bool,
     opens_browser: bool,
