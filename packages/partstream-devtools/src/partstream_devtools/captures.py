@@ -9,14 +9,14 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import AsyncIterator, Iterator
-from contextlib import ExitStack, asynccontextmanager, contextmanager
+from contextlib import AbstractContextManager, asynccontextmanager, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from partstream.cli.program import program
 from partstream.upstream.context import is_off_here
 from partstream_devtools.capturing.capture import LastAnswers
-from partstream_devtools.capturing.capture_socket import CaptureSocket
+from partstream_devtools.capturing.capture_socket import CaptureSocket, CaptureSocketThread
 
 if TYPE_CHECKING:
     from partstream.cli.captures import Say
@@ -63,15 +63,9 @@ class ChatCaptures:
             yield answer
         answer.is_wanted = False
 
-    @contextmanager
-    def capture_socket(self) -> Iterator[None]:
+    def capture_socket(self) -> AbstractContextManager[object]:
         """Lets other programs of the user ask for the answers while the block runs."""
-        with ExitStack() as stack:
-            if self._is_kept:
-                from partstream_devtools.capturing.capture_socket import CaptureSocketThread  # noqa: PLC0415 - a server, if kept
-
-                stack.enter_context(CaptureSocketThread(CaptureSocket(self._answers, _SOURCE)))
-            yield
+        return CaptureSocketThread(CaptureSocket(self._answers, _SOURCE)) if self._is_kept else nullcontext()
 
     def inspect(self, say: Say) -> None:
         """Shows the last answer: as a page in the browser where there is one, else as a summary."""

@@ -2,7 +2,7 @@
 
 import pytest
 
-from partstream_devtools.inspector.server import PAGE, TOKEN_HEADER, InspectorRequest, refusal_of
+from partstream_devtools.inspector.server import PAGE, TOKEN_HEADER, refusal_of
 from rows import one_test_for
 
 TOKEN = "t" * 43
@@ -11,7 +11,7 @@ OWN = {"host": "127.0.0.1:4000", TOKEN_HEADER: TOKEN}
 
 
 def status_of(method, path, headers):
-    refusal = refusal_of(InspectorRequest(method, path, headers), TOKEN, PATHS)
+    refusal = refusal_of(method, path, headers, TOKEN, PATHS)
     return None if refusal is None else refusal.status
 
 
@@ -147,7 +147,7 @@ def test_a_path_is_one_of_the_table_as_it_is_written_or_none(path):
     ],
 )
 def test_reads_are_get_and_actions_are_post(method, path, allow):
-    refusal = refusal_of(InspectorRequest(method, path, OWN), TOKEN, PATHS)
+    refusal = refusal_of(method, path, OWN, TOKEN, PATHS)
     assert refusal is not None
     assert (refusal.status, refusal.allow) == (405, allow)
 
@@ -169,7 +169,7 @@ def test_an_action_has_a_body_that_no_form_can_send(content_type, status):
 
 def test_no_refusal_repeats_the_token_or_what_was_given_for_it():
     for headers in ({"host": "x"}, {"host": "localhost", TOKEN_HEADER: "a-guess"}, OWN | {"origin": "x"}):
-        refusal = refusal_of(InspectorRequest("GET", "/view", headers), TOKEN, PATHS)
+        refusal = refusal_of("GET", "/view", headers, TOKEN, PATHS)
         assert refusal is not None
         assert TOKEN not in refusal.message
         assert "a-guess" not in refusal.message

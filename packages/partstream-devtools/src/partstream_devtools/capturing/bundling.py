@@ -11,7 +11,6 @@ import platform
 import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from copy import copy
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final
@@ -32,32 +31,16 @@ _ANY_PREFIX: Final = StreamOptions().call_id_prefix
 
 
 @dataclass(frozen=True, slots=True)
-class AnswerSnapshot:
-    """A captured answer at one moment, with copies of what changes, and the entries before those that were left out."""
-
-    answer: AnswerCapture
-    exchanges: tuple[ExchangeCapture, ...]
-    entries: tuple[Entry, ...]
-    before: tuple[Entry, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Snapshot:
-    """Captured answers at one moment, which is the time `at` of their clock."""
+    """Captured answers as they were at the time `at` of their clock."""
 
-    answers: tuple[AnswerSnapshot, ...]
+    answers: tuple[AnswerCapture, ...]
     at: int
 
 
 def snapshot_of(answers: Sequence[AnswerCapture]) -> Snapshot:
     """The answers (at least one, in the order of their beginnings) as they are now, in microseconds."""
-    kept = tuple(
-        AnswerSnapshot(
-            copy(answer), tuple(map(copy, answer.exchanges)), tuple(answer.entries), tuple(answer.kept_before_gap)
-        )
-        for answer in answers
-    )
-    return Snapshot(kept, answers[0].clock())
+    return Snapshot(tuple(answer.copied() for answer in answers), answers[0].clock())
 
 
 def bundle_of(snapshot: Snapshot, source: str, versions: Mapping[str, str] | None = None) -> bundle.Bundle:
@@ -65,14 +48,14 @@ def bundle_of(snapshot: Snapshot, source: str, versions: Mapping[str, str] | Non
 
     `source` says where the answers were captured, such as `vscode`; `versions` adds those of what took part.
     """
-    first = snapshot.answers[0].answer.started
+    first = snapshot.answers[0].started
     answers: list[bundle.RecordedAnswer] = []
     exchanges: list[bundle.RecordedExchange] = []
-    for number, captured in enumerate(snapshot.answers, 1):
-        answer = captured.answer
+    for number, answer in enumerate(snapshot.answers, 1):
+        entries = answer.entries
         reported = tuple(
             bundle.ReportedPart(at - answer.started, content)
-            for index, at, content in captured.entries
+            for index, at, content in entries
             if index == PART and not isinstance(content, bytes)
         )
         started_at = _wall_time(answer.started_at, 0)
@@ -89,10 +72,8 @@ def bundle_of(snapshot: Snapshot, source: str, versions: Mapping[str, str] | Non
                 dropped=answer.dropped_fields,
             )
         )
-        for index, exchange in enumerate(captured.exchanges):
-            reads = [
-                (at, content) for one, at, content in captured.entries if one == index and isinstance(content, bytes)
-            ]
+        for index, exchange in enumerate(answer.exchanges):
+            reads = [(at, content) for one, at, content in entries if one == index and isinstance(content, bytes)]
             offset = exchange.started - answer.started
             exchanges.append(
                 bundle.RecordedExchange(
@@ -103,7 +84,7 @@ def bundle_of(snapshot: Snapshot, source: str, versions: Mapping[str, str] | Non
                     *_sides_of(exchange, reads),
                     _end_of(exchange, snapshot.at),
                     offset=offset,
-                    left_out=_left_out_of(exchange, index, captured.before),
+                    left_out=_left_out_of(exchange, index, answer.kept_before_gap),
                     shown=None if exchange.shown is None else replace(exchange.shown, call_id_prefix=_ANY_PREFIX),
                 )
             )

@@ -17,6 +17,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from copy import copy
 from datetime import UTC, datetime
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -263,6 +264,13 @@ class AnswerCapture:
         """What is kept of the beginning; everything where nothing was left out."""
         return [*self._first]
 
+    def copied(self) -> AnswerCapture:
+        """The same as it is now: what comes later changes nothing in it, and no text and no read is copied."""
+        copied = copy(self)
+        copied.exchanges = [*map(copy, self.exchanges)]
+        copied._first, copied._last = [*self._first], self._last.copy()  # noqa: SLF001 - of the same class
+        return copied
+
     def exchange(
         self,
         protocol: str | None,
@@ -304,7 +312,7 @@ class AnswerCapture:
             self.error = None if error is None else recorded_error(error, self._redact)
             self._turns += 1
             if self._owner is not None:
-                self._owner.ended(self)
+                self._owner.changed(self)
 
     def leave_out(self) -> None:
         """Lets go of everything, because a setting says so; an answer that is wanted stays."""
@@ -474,7 +482,7 @@ class LastAnswers:
         self._answers.append(answer)
         if len(self._answers) > self._most_answers:
             self.forget(self._oldest(answer))
-        self._changed(answer)
+        self.changed(answer)
         return answer
 
     def forget(self, answer: AnswerCapture | None) -> None:
@@ -492,11 +500,8 @@ class LastAnswers:
             self.forget(oldest)
         return True
 
-    def ended(self, answer: AnswerCapture) -> None:
-        """Hears that an answer has ended."""
-        self._changed(answer)
-
-    def _changed(self, answer: AnswerCapture) -> None:
+    def changed(self, answer: AnswerCapture) -> None:
+        """Tells who listens that an answer has begun or has ended."""
         for listener in [*self._listeners]:
             listener(answer)
 

@@ -39,7 +39,6 @@ from datetime import datetime
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias
 
-from partstream.codec.checks import dataclass
 from partstream.codec.json_codec import dumps
 from partstream.errors import CallerError
 from partstream.lm.contract import Level
@@ -67,41 +66,30 @@ _TOKEN: Final = f"expected this server's token in the header {TOKEN_HEADER}: ope
 _OWN_FETCHES: Final = frozenset({"same-origin", "none"})
 
 
-@dataclass(frozen=True, slots=True)
-class InspectorRequest:
-    """A request, as far as the gate looks at it.
-
-    Attributes:
-        method: The HTTP method.
-        path: The path as it came, with its escapes: a path is one of the table or none.
-        headers: The headers by name in lower case; several of one name are joined.
-    """
-
-    method: str
-    path: str
-    headers: Mapping[str, str]
-
-
-@dataclass(frozen=True, slots=True)
-class GateRefusal:
-    """Why a request gets no answer.
-
-    Attributes:
-        status: The HTTP status.
-        message: What came and what was expected; it repeats nothing of the token.
-        allow: The methods that the path has, for status 405.
-    """
+class GateRefusal(NamedTuple):
+    """Why a request gets no answer: the status, what came and what was expected, without anything of the token, and for
+    status 405 the methods that the path has."""
 
     status: int
     message: str
     allow: tuple[str, ...] = ()
 
 
-def refusal_of(asking: InspectorRequest, token: str, paths: Mapping[str, Collection[str]]) -> GateRefusal | None:
-    """Why the request is refused, or None; `token` is that of this server, `paths` the methods of each path."""
-    headers, is_page = asking.headers, asking.path == PAGE
+def refusal_of(
+    method: str, path: str, headers: Mapping[str, str], token: str, paths: Mapping[str, Collection[str]]
+) -> GateRefusal | None:
+    """Why a request is refused, or None.
+
+    Args:
+        method: Its HTTP method.
+        path: Its path as it came, with its escapes: a path is one of the table or none.
+        headers: Its headers by name in lower case; several of one name are joined.
+        token: That of this server.
+        paths: The methods of each path.
+    """
+    is_page = path == PAGE
     host, origin = headers.get("host", ""), headers.get("origin")
-    methods = sorted(paths.get(asking.path, ()))
+    methods = sorted(paths.get(path, ()))
     content_type = headers.get("content-type", "").partition(";")[0].strip()
     has_token = hmac.compare_digest(headers.get(TOKEN_HEADER, "").encode(), token.encode())
     # A link from anywhere may lead to the page, which holds nothing; what it reads is for itself alone.
@@ -113,8 +101,8 @@ def refusal_of(asking: InspectorRequest, token: str, paths: Mapping[str, Collect
         (is_own, 403, "expected a request of this server's own page"),
         (is_page or has_token, 403, _TOKEN),
         (bool(methods), 404, "no such path"),
-        (asking.method in methods, 405, f"expected {' or '.join(methods)}"),
-        (asking.method != "POST" or content_type == "application/json", 415, "expected a body of application/json"),
+        (method in methods, 405, f"expected {' or '.join(methods)}"),
+        (method != "POST" or content_type == "application/json", 415, "expected a body of application/json"),
     )
     status, message = next(((status, message) for is_kept, status, message in rules if not is_kept), (0, ""))
     return GateRefusal(status, message, tuple(methods) if status == 405 else ()) if status else None
@@ -324,19 +312,16 @@ class ViewServer:
     Args:
         source: What is shown.
         page: The page as HTML, given the nonce of its script and its style; without any data.
-        port: The port to listen on; 0 for any free port.
         idle_seconds: How long without a request before the server ends; an open stream of changes counts as one.
     """
 
-    def __init__(
-        self, source: ViewSource, page: Callable[[str], str], *, port: int = 0, idle_seconds: float = IDLE_SECONDS
-    ) -> None:
+    def __init__(self, source: ViewSource, page: Callable[[str], str], *, idle_seconds: float = IDLE_SECONDS) -> None:
         self._source = source
         self._page = page
         self._idle_seconds = idle_seconds
         self._token = secrets.token_urlsafe(32)
         self._feed = ViewFeed()
-        self._host = Host(self._answer, _refusal_body, port, _LIMITS, _MOST_CONNECTIONS)
+        self._host = Host(self._answer, _refusal_body, 0, _LIMITS, _MOST_CONNECTIONS)
         self._stopped = asyncio.Event()
         self._following: asyncio.Task[None] | None = None
         self._failure: Exception | None = None
@@ -394,8 +379,7 @@ class ViewServer:
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         path = scope["raw_path"].decode("latin-1")
-        asking = InspectorRequest(scope["method"], path, headers_of(scope))
-        refusal = refusal_of(asking, self._token, _METHODS)
+        refusal = refusal_of(scope["method"], path, headers_of(scope), self._token, _METHODS)
         with suppress(OSError):  # the client has left
             if refusal is not None:
                 await _refuse(send, refusal)

@@ -10,6 +10,7 @@ issue, and the page without its script print its rows.
 
 from __future__ import annotations
 import re
+import shlex
 from base64 import b64decode
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
@@ -306,18 +307,12 @@ def _commands(files: Sequence[ViewedFile]) -> Iterator[CommandView]:
     """What a person may want to run on the same files."""
     if not files or not all(file.path for file in files):
         return  # what is in memory has no name that a command takes
-    names = " ".join(_quoted(file.path) for file in files)
+    names = shlex.join(file.path for file in files)
     yield {"label": "Judge it by the contract", "text": f"partstream check {names}"}
     if len(files) == 1:
         yield {"label": "See its parts", "text": f"partstream replay {names}"}
         yield {"label": "Serve it as a model server", "text": f"partstream upstream --replay {names}"}
         yield {"label": "Make a file to share", "text": f"partstream share {names} answer.partstream.zip"}
-
-
-def _quoted(name: str) -> str:
-    """A name as a shell takes it."""
-    plain = name.replace("/", "").replace(".", "").replace("-", "").replace("_", "").isalnum()
-    return name if plain and not name.startswith("-") else "'" + name.replace("'", "'\\''") + "'"
 
 
 # ---- Regressions ----

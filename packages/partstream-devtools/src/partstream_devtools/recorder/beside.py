@@ -17,7 +17,7 @@ import sys
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, BinaryIO, Final, TypedDict
+from typing import Any, BinaryIO, Final
 
 from partstream.codec.json_codec import dumps, loads
 from partstream.codec.system import replace_file
@@ -86,20 +86,6 @@ _LONGEST_ERROR: Final = 2_000  # characters
 _SECONDS: Final = 30.0  # how long one judgement may take
 
 
-class JudgedAnswer(TypedDict):
-    """What the bytes of an exchange hold.
-
-    `outcome` is how the answer ended, `broken` the number of rules of the contract that it broke; both None where the
-    bytes are no answer of a known protocol. `error` is what a host would have got; it may repeat a key.
-    """
-
-    outcome: str | None
-    protocol: str | None
-    events: int
-    broken: int | None
-    error: str | None
-
-
 class JudgingProcess:
     """The process; belongs to one event loop."""
 
@@ -121,8 +107,11 @@ class JudgingProcess:
         end = ExchangeEnd(0, HowEnded.WHOLE)
         await self.judge(RecordedExchange(1, 1, None, None, None, head, (chunk,), end))
 
-    async def judge(self, exchange: RecordedExchange) -> JudgedAnswer | None:
-        """The judgement on an exchange; None where too many wait, or the process is gone."""
+    async def judge(self, exchange: RecordedExchange) -> dict[str, Any] | None:
+        """The judgement on an exchange, as :class:`~partstream_devtools.recorder.session.AnswerFacts` has it.
+
+        None where too many wait, or the process is gone. `error` is what a host would have got; it may repeat a key.
+        """
         if self._waiting >= _MOST_WAITING:
             return None
         self._waiting += 1
@@ -150,14 +139,14 @@ class JudgingProcess:
                 process.kill()
                 await process.wait()
 
-    async def _asked(self, data: bytes) -> JudgedAnswer | None:
+    async def _asked(self, data: bytes) -> dict[str, Any] | None:
         process = self._process
         if process is None or process.stdin is None or process.stdout is None:
             return None
         process.stdin.write(_LENGTH.pack(len(data)) + data)
         await process.stdin.drain()
         line = await process.stdout.readline()
-        said: JudgedAnswer | None = loads(line) if line else None
+        said: dict[str, Any] | None = loads(line) if line else None
         return said
 
 

@@ -45,27 +45,17 @@ their own."""
 _WEB_SOCKET: Final = "websocket"
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
-    """Why a request is not forwarded: the status of the reply, and what was got and what was expected."""
-
-    status: int
-    message: str
-
-
-def refusal_of(target: str, headers: Mapping[str, str]) -> Refusal | None:
-    """Why a request is refused, by its target without the query and its fields in lower case; None to forward it."""
+def refusal_of(target: str, headers: Mapping[str, str]) -> tuple[int, str] | None:
+    """Why a request is refused, by its target without the query and its fields in lower case: the status of the reply,
+    and what was got and expected. None to forward it."""
     said = page_refusal(headers, lambda origin: origin.partition("://")[0].lower() not in _PAGES)
     if said is not None:
-        return Refusal(403, said)
+        return 403, said
     if not target.startswith("/"):
-        return Refusal(
-            400,
-            f"got the target {target!r}, expected a path: this is no proxy of the system; set the base URL of the "
-            "client to its address",
-        )
+        said = f"got the target {target!r}, expected a path: this is no proxy of the system"
+        return 400, f"{said}; set the base URL of the client to its address"
     if headers.get("upgrade", "").lower() == _WEB_SOCKET:  # any other upgrade is an offer, which may be declined
-        return Refusal(426, "got a WebSocket, expected plain HTTP: a recording holds no WebSocket; switch it off")
+        return 426, "got a WebSocket, expected plain HTTP: a recording holds no WebSocket; switch it off"
     return None
 
 
@@ -422,7 +412,7 @@ class RecordingProxy:
         refusal = refusal_of(path, dict(text_fields(fields)))
         with suppress(OSError):  # the client has left
             if refusal is not None:
-                await send_document(send, refusal.status, refusal.message)
+                await send_document(send, *refusal)
             elif self._server is not None:
                 self._numbers += 1
                 query = scope["query_string"].decode("latin-1")

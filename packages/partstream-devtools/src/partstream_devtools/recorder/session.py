@@ -9,7 +9,7 @@ import asyncio
 import gc
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from partstream.codec.checks import dataclass, replace
 from partstream.codec.redaction import query_without_secrets, without_secrets_by_name
@@ -109,8 +109,7 @@ class SeenAnswers:
         told = facts
         if judged is not None:
             error = facts.error if judged["error"] is None else seen.redacted(judged["error"])
-            found: dict[str, Any] = {**judged, "error": error}
-            told = replace(facts, **found)
+            told = replace(facts, **{**judged, "error": error})
         seen.answer.end(told.outcome or _OUTCOMES.get(facts.ending, "completed"))
         self._report(told)
 
