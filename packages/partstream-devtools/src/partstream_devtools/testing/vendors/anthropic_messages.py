@@ -1,8 +1,9 @@
 """Anthropic's servers: what they refuse in their own words, which signatures they want back, and their prompt cache.
 
-A request passes the checks in the order of :meth:`_Anthropic.refuse`: headers and fields, thinking, tools, messages,
-the pairs of calls and results, marks for the cache, edits of the conversation. The first check that fails says the
-sentence of the real server, with its typing errors: clients match these sentences. What depends on a model is refused
+A request passes the checks in the order of :func:`_checks`: headers and fields, thinking, tools, messages, the pairs of
+calls and results, marks for the cache, edits of the conversation. A check is a row: whether the request is wrong, and
+the sentence of the real server, with its typing errors, because clients match these sentences. The first wrong one ends
+the checks, so that those after it rely on it. What depends on a model is refused
 by the row of its line (:mod:`partstream.protocols.anthropic_messages.models`); a model that is not among them takes
 everything that any of them takes.
 
@@ -21,7 +22,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.resources import files
 from itertools import groupby, takewhile
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from partstream.codec.checks import replace
 from partstream.codec.json_codec import loads
@@ -41,24 +42,16 @@ _REFUSALS: Final[Mapping[str, str]] = loads((files(__package__) / "anthropic_ref
 """The longer sentences of the server, with its typing errors and with names in braces."""
 
 
-def _refused(sentence: str, **names: Any) -> RefusedRequestError:
-    """The refusal with a sentence of the file, by its name there."""
-    return RefusedRequestError(_REFUSALS[sentence].format(**names))
+def _sentence(name: str, /, **names: Any) -> str:
+    """A sentence of the file."""
+    return _REFUSALS[name].format(**names)
 
 
 class _Anthropic(vendor.Vendor):
     def refuse(self, request: WireRequest) -> None:
-        betas = _check_headers(request.headers)
-        body = request.body
-        forbidden = models.FORBIDDEN.get(request.headers[models.VERSION], models.Forbidden())
-        _check_fields(body, betas, forbidden.fields)
-        _check_thinking(body)
-        _check_tools(body)
-        _check_messages(body)
-        _check_version(body["messages"], forbidden)
-        _check_results(body["messages"])
-        _check_marks(body)
-        _check_edits(body)
+        for is_wrong, said in _checks(request.headers, request.body):
+            if is_wrong:
+                raise said if isinstance(said, RefusedRequestError) else RefusedRequestError(said)
 
     def signed_state(self, request: WireRequest) -> Iterator[vendor.SignedState | vendor.CallWithThinking]:
         messages = request.body["messages"]
@@ -92,6 +85,26 @@ class _Anthropic(vendor.Vendor):
 
 # ---- headers and fields ----
 
+_Checks: TypeAlias = "Iterator[tuple[object, str | RefusedRequestError]]"
+
+
+def _checks(headers: Mapping[str, str], body: Mapping[str, Any]) -> _Checks:
+    betas = [name.strip() for name in headers.get("anthropic-beta", "").split(",") if name.strip()]
+    yield from _check_headers(headers, betas)
+    forbidden = models.FORBIDDEN.get(headers[models.VERSION], models.Forbidden())
+    yield from _check_fields(body, betas, forbidden.fields)
+    yield from _check_thinking(body)
+    yield from _check_tools(body)
+    yield from _check_messages(body)
+    # What the version of the API takes out of messages: docs/wires/anthropic-messages.md#versions.
+    for place, message in enumerate(body["messages"]):
+        for number, block in enumerate(_blocks_of(message) if message["role"] == "assistant" else ()):
+            where = f"messages.{place}.content.{number}"
+            yield block["type"] in forbidden.answer_blocks, f"{where}: Input tag '{block['type']}' found"
+    yield from _check_results(body["messages"])
+    yield from _check_marks(body)
+    yield from _check_edits(body)
+
 
 _FILE: Final[Mapping[str, Any]] = loads((files(__package__) / "anthropic_fields.json").read_bytes())
 _FIELDS: Final = frozenset(_FILE["always"])
@@ -102,40 +115,29 @@ _BETA: Final = re.compile(r"[a-z0-9-]+-\d{4}-?\d{2}-?\d{2}")
 """The form of all names of betas: a feature and a date."""
 
 
-def _check_headers(headers: Mapping[str, str]) -> frozenset[str]:
-    """The betas that the headers ask for."""
+def _check_headers(headers: Mapping[str, str], betas: Sequence[str]) -> _Checks:
     version = headers.get(models.VERSION)
-    if version is None:
-        raise RefusedRequestError(f"{models.VERSION}: header is required")
-    if version != models.OLDER_VERSION and version not in models.FORBIDDEN:
-        raise RefusedRequestError(f'{models.VERSION}: "{version}" is not a valid version')
-    if "x-api-key" in headers and "authorization" in headers:
-        raise RefusedRequestError("invalid x-api-key", status=401)
-    betas = [name.strip() for name in headers.get("anthropic-beta", "").split(",") if name.strip()]
-    unknown = [name for name in betas if not _BETA.fullmatch(name)]
-    if unknown:
-        named = ", ".join(f"`{name}`" for name in unknown)
-        raise _refused("unknown beta", named=named)
-    return frozenset(betas)
+    yield version is None, f"{models.VERSION}: header is required"
+    is_known = version == models.OLDER_VERSION or version in models.FORBIDDEN
+    yield not is_known, f'{models.VERSION}: "{version}" is not a valid version'
+    has_two_keys = "x-api-key" in headers and "authorization" in headers
+    yield has_two_keys, RefusedRequestError("invalid x-api-key", status=401)
+    unknown = [f"`{name}`" for name in betas if not _BETA.fullmatch(name)]
+    yield unknown, _sentence("unknown beta", named=", ".join(unknown))
 
 
 _EXTRA: Final = "Extra inputs are not permitted"
 
 
-def _check_fields(body: Mapping[str, Any], betas: frozenset[str], forbidden: frozenset[str]) -> None:
+def _check_fields(body: Mapping[str, Any], betas: Sequence[str], forbidden: frozenset[str]) -> _Checks:
     for name in ("model", "max_tokens"):
-        if body.get(name) is None:
-            raise RefusedRequestError(f"{name}: Field required")
+        yield body.get(name) is None, f"{name}: Field required"
     for name in body:
         added = any(beta.startswith(_OF_BETAS.get(name, ())) for beta in betas)
-        if name in forbidden or (name not in _FIELDS and not added):
-            raise RefusedRequestError(f"{name}: {_EXTRA}")
-    limit = body["max_tokens"]
-    least = 1 if body.get("stream") else 0
-    if type(limit) is not int:
-        raise RefusedRequestError("max_tokens: Input should be a valid integer")
-    if limit < least:
-        raise RefusedRequestError(f"max_tokens: Input should be greater than or equal to {least}")
+        yield name in forbidden or (name not in _FIELDS and not added), f"{name}: {_EXTRA}"
+    limit, least = body["max_tokens"], 1 if body.get("stream") else 0
+    yield type(limit) is not int, "max_tokens: Input should be a valid integer"
+    yield limit < least, f"max_tokens: Input should be greater than or equal to {least}"
 
 
 # ---- thinking, effort and sampling: docs/wires/anthropic-messages.md#thinking-by-model ----
@@ -143,87 +145,56 @@ def _check_fields(body: Mapping[str, Any], betas: frozenset[str], forbidden: fro
 _LEAST_BUDGET: Final = 1024
 _LEVELS: Final = ("low", "medium", "high", "xhigh", "max")
 _FORMS: Final = {"adaptive": ThinkingForm.ADAPTIVE, "enabled": ThinkingForm.BUDGET, "disabled": None}
+_EXCLUDED: Final = {"adaptive": ("budget_tokens",), "enabled": (), "disabled": ("budget_tokens", "display")}
 
 
-def _check_thinking(body: Mapping[str, Any]) -> None:
+def _check_thinking(body: Mapping[str, Any]) -> _Checks:
     row = models.by_line(str(body["model"]))
     thinking: Mapping[str, Any] = body.get("thinking") or {}
-    effort = (body.get("output_config") or {}).get("effort")
-    _check_effort(effort, row)
-    kind = thinking.get("type")
+    effort, kind = (body.get("output_config") or {}).get("effort"), thinking.get("type")
+    if effort is not None:
+        yield effort not in _LEVELS, f"output_config.effort: Input should be one of {', '.join(map(repr, _LEVELS))}"
+        efforts = _LEVELS if row is None or row.efforts is None else sorted(row.efforts)
+        yield not efforts, "This model does not support the effort parameter."
+        supported = f"Supported levels: {', '.join(efforts)}."
+        yield effort not in efforts, f"This model does not support effort level '{effort}'. {supported}"
     if kind is not None:
-        if kind not in _FORMS:
-            raise RefusedRequestError("thinking: Input should be a valid `adaptive`, `enabled` or `disabled`")
-        _check_form(kind, effort, row)
-        _check_beside(kind, thinking, body)
-    _check_sampling(body, row, thinks=kind in {"adaptive", "enabled"})
-
-
-def _check_form(kind: str, effort: str | None, row: models.Abilities | None) -> None:
-    if row is None or _FORMS[kind] in (row.thinking or ()):
-        return
-    if kind == "adaptive":
-        raise RefusedRequestError("adaptive thinking is not supported on this model")
+        yield kind not in _FORMS, "thinking: Input should be a valid `adaptive`, `enabled` or `disabled`"
+        if row is not None and _FORMS[kind] not in (row.thinking or ()):
+            yield kind == "adaptive", "adaptive thinking is not supported on this model"
+            yield kind == "enabled", _sentence("no budget")
+            beside = f" with effort '{effort}'" if row.takes_disabled else ""
+            is_taken = bool(row.takes_disabled) and (effort is None or effort in row.takes_disabled)
+            yield not is_taken, _sentence("no switch", beside=beside)
+        for name in _EXCLUDED[kind]:
+            yield name in thinking, f"thinking.{kind}.{name}: {_EXTRA}"
     if kind == "enabled":
-        raise _refused("no budget")
-    if not row.takes_disabled or (effort is not None and effort not in row.takes_disabled):
-        beside = f" with effort '{effort}'" if row.takes_disabled else ""
-        raise _refused("no switch", beside=beside)
-
-
-def _check_beside(kind: str, thinking: Mapping[str, Any], body: Mapping[str, Any]) -> None:
-    """What the form of thinking excludes: a budget, a display, a tool that must be called."""
-    budget = thinking.get("budget_tokens")
-    if kind != "enabled":
-        for name in {"adaptive": ("budget_tokens",), "disabled": ("budget_tokens", "display")}[kind]:
-            if name in thinking:
-                raise RefusedRequestError(f"thinking.{kind}.{name}: {_EXTRA}")
-        return
-    if type(budget) is not int:
-        raise RefusedRequestError("thinking.enabled.budget_tokens: Field required")
-    if budget < _LEAST_BUDGET:
-        raise _refused("low budget", least_budget=_LEAST_BUDGET)
-    if budget >= body["max_tokens"]:
-        raise RefusedRequestError("`max_tokens` must be greater than `thinking.budget_tokens`.")
-    if (body.get("tool_choice") or {}).get("type") in {"any", "tool"}:
-        raise RefusedRequestError("Thinking may not be enabled when tool_choice forces tool use.")
-
-
-def _check_effort(effort: Any, row: models.Abilities | None) -> None:
-    if effort is None:
-        return
-    if effort not in _LEVELS:
-        raise RefusedRequestError(f"output_config.effort: Input should be one of {', '.join(map(repr, _LEVELS))}")
-    if row is None or row.efforts is None or effort in row.efforts:
-        return
-    if not row.efforts:
-        raise RefusedRequestError("This model does not support the effort parameter.")
-    supported = ", ".join(sorted(row.efforts))
-    raise RefusedRequestError(f"This model does not support effort level '{effort}'. Supported levels: {supported}.")
+        budget: Any = thinking.get("budget_tokens")
+        yield type(budget) is not int, "thinking.enabled.budget_tokens: Field required"
+        yield budget < _LEAST_BUDGET, _sentence("low budget", least_budget=_LEAST_BUDGET)
+        yield budget >= body["max_tokens"], "`max_tokens` must be greater than `thinking.budget_tokens`."
+        is_forced = (body.get("tool_choice") or {}).get("type") in {"any", "tool"}
+        yield is_forced, "Thinking may not be enabled when tool_choice forces tool use."
+    yield from _check_sampling(body, row, thinks=kind in _THINKS)
 
 
 _LEAST_TOP_P: Final = 0.95
 
 
-def _check_sampling(body: Mapping[str, Any], row: models.Abilities | None, *, thinks: bool) -> None:
+def _check_sampling(body: Mapping[str, Any], row: models.Abilities | None, *, thinks: bool) -> _Checks:
     for name in models.SAMPLING:
-        if not isinstance(body.get(name), int | float | None):
-            raise RefusedRequestError(f"{name}: Input should be a valid number")
+        yield not isinstance(body.get(name), int | float | None), f"{name}: Input should be a valid number"
     temperature, top_p, top_k = (body.get(name) for name in models.SAMPLING)
-    if temperature is not None and not 0 <= temperature <= 1:
-        raise RefusedRequestError("temperature: range: 0..1")
+    yield not 0 <= (temperature or 0) <= 1, "temperature: range: 0..1"
     chosen = {"temperature": temperature not in {None, 1}, "top_p": top_p not in {None, 1}, "top_k": top_k is not None}
-    if row is not None and row.sampling is models.Sampling.REFUSED and any(chosen.values()):
-        name = next(name for name, is_chosen in chosen.items() if is_chosen)
-        raise RefusedRequestError(f"`{name}` is deprecated for this model.")
-    if not thinks:
-        return
-    if chosen["temperature"]:
-        raise RefusedRequestError("`temperature` may only be set to 1 when thinking is enabled or in adaptive mode.")
-    if chosen["top_k"]:
-        raise RefusedRequestError("`top_k` must be unset when thinking is enabled or in adaptive mode.")
-    if top_p is not None and top_p < _LEAST_TOP_P:
-        raise _refused("low top_p", least_top_p=_LEAST_TOP_P)
+    is_refused = row is not None and row.sampling is models.Sampling.REFUSED
+    for name, is_chosen in chosen.items():
+        yield is_refused and is_chosen, f"`{name}` is deprecated for this model."
+    if thinks:
+        mode = "when thinking is enabled or in adaptive mode."
+        yield chosen["temperature"], f"`temperature` may only be set to 1 {mode}"
+        yield chosen["top_k"], f"`top_k` must be unset {mode}"
+        yield top_p is not None and top_p < _LEAST_TOP_P, _sentence("low top_p", least_top_p=_LEAST_TOP_P)
 
 
 # ---- tools: docs/wires/anthropic-messages.md#tools-and-tool-choice ----
@@ -232,40 +203,27 @@ _TOOL_NAME: Final = re.compile(r"[a-zA-Z0-9_-]{1,128}")
 _ALTERNATIVES: Final = frozenset({"oneOf", "anyOf", "allOf"})
 
 
-def _check_tools(body: Mapping[str, Any]) -> None:
+def _check_tools(body: Mapping[str, Any]) -> _Checks:
     tools = body.get("tools") or ()
     names = [str(tool.get("name")) for tool in tools]
-    if len(set(names)) < len(names):
-        raise RefusedRequestError("tools: Tool names must be unique.")
-    if tools and all(tool.get("defer_loading") for tool in tools):
-        raise RefusedRequestError("At least one tool must have defer_loading=false.")
+    yield len(set(names)) < len(names), "tools: Tool names must be unique."
+    is_deferred = tools and all(tool.get("defer_loading") for tool in tools)
+    yield is_deferred, "At least one tool must have defer_loading=false."
     for place, tool in enumerate(tools):
         if tool.get("type") in {None, "custom"}:
-            _check_tool(tool, f"tools.{place}.custom")
-    _check_choice(body.get("tool_choice"), names)
-
-
-def _check_tool(tool: Mapping[str, Any], where: str) -> None:
-    if not _TOOL_NAME.fullmatch(str(tool.get("name"))):
-        raise RefusedRequestError(f"{where}.name: String should match pattern '^{_TOOL_NAME.pattern}$'")
-    schema = tool.get("input_schema")
-    if not isinstance(schema, dict):
-        raise RefusedRequestError(f"{where}.input_schema: Field required")
-    if schema.get("type") is None:
-        raise RefusedRequestError(f"{where}.input_schema.type: Field required")
-    if schema["type"] != "object":
-        raise RefusedRequestError(f"{where}.input_schema.type: Input should be 'object'")
-    if not _ALTERNATIVES.isdisjoint(schema):
-        raise _refused("alternatives", where=where)
-
-
-def _check_choice(choice: Mapping[str, Any] | None, names: list[str]) -> None:
-    if choice is None:
-        return
-    if not names:
-        raise RefusedRequestError("tool_choice may only be specified while providing tools.")
-    if choice.get("type") == "tool" and choice.get("name") not in names:
-        raise RefusedRequestError(f"tool_choice: Tool '{choice.get('name')}' not found in provided tools.")
+            where, schema = f"tools.{place}.custom", tool.get("input_schema")
+            has_name = _TOOL_NAME.fullmatch(str(tool.get("name")))
+            yield not has_name, f"{where}.name: String should match pattern '^{_TOOL_NAME.pattern}$'"
+            yield not isinstance(schema, dict), f"{where}.input_schema: Field required"
+            yield schema.get("type") is None, f"{where}.input_schema.type: Field required"
+            yield schema["type"] != "object", f"{where}.input_schema.type: Input should be 'object'"
+            yield not _ALTERNATIVES.isdisjoint(schema), _sentence("alternatives", where=where)
+    choice = body.get("tool_choice")
+    if choice is not None:
+        yield not names, "tool_choice may only be specified while providing tools."
+        name = choice.get("name")
+        is_lost = choice.get("type") == "tool" and name not in names
+        yield is_lost, f"tool_choice: Tool '{name}' not found in provided tools."
 
 
 # ---- messages: docs/wires/anthropic-messages.md#messages ----
@@ -273,88 +231,62 @@ def _check_choice(choice: Mapping[str, Any] | None, names: list[str]) -> None:
 _PICTURES: Final = ("image/jpeg", "image/png", "image/gif", "image/webp")
 
 
-def _check_messages(body: Mapping[str, Any]) -> None:
+def _check_messages(body: Mapping[str, Any]) -> _Checks:
     messages: Sequence[Mapping[str, Any]] = body["messages"]
     row = models.by_line(str(body["model"]))
-    if not messages:
-        raise RefusedRequestError("messages: at least one message is required")
-    if messages[0]["role"] != "user":
-        raise RefusedRequestError('messages: first message must use the "user" role')
+    yield not messages, "messages: at least one message is required"
+    yield messages[0]["role"] != "user", 'messages: first message must use the "user" role'
     for block in body["system"] if isinstance(body.get("system"), list) else ():
-        _check_text(block, "system")
+        yield from _check_text(block, "system")
     for place, message in enumerate(messages):
         if message["role"] == "system":
-            _check_system(messages, place, row)
-        _check_content(message, place, is_last=place == len(messages) - 1)
-    _check_end(messages[-1], row)
-    if (body.get("thinking") or {}).get("type") == "enabled":
-        _check_beginning(messages)
+            yield row is not None and not row.takes_system_turns, _sentence("system role")
+            after = messages[place + 1]["role"] if place + 1 < len(messages) else "assistant"
+            is_between = messages[place - 1]["role"] == "user" and after == "assistant"
+            yield not is_between, _sentence("system place", place=place)
+        yield from _check_content(message, place, is_last=place == len(messages) - 1)
+    yield from _check_end(messages, row, has_budget=(body.get("thinking") or {}).get("type") == "enabled")
 
 
-def _check_version(messages: Sequence[Mapping[str, Any]], forbidden: models.Forbidden) -> None:
-    """What the version of the API takes out of messages (docs/wires/anthropic-messages.md#versions)."""
-    for place, message in enumerate(messages):
-        for number, block in enumerate(_blocks_of(message) if message["role"] == "assistant" else ()):
-            if block["type"] in forbidden.answer_blocks:
-                raise RefusedRequestError(f"messages.{place}.content.{number}: Input tag '{block['type']}' found")
-
-
-def _check_system(messages: Sequence[Mapping[str, Any]], place: int, row: models.Abilities | None) -> None:
-    if row is not None and not row.takes_system_turns:
-        raise _refused("system role")
-    before = messages[place - 1]["role"]
-    after = messages[place + 1]["role"] if place + 1 < len(messages) else "assistant"
-    if before != "user" or after != "assistant":
-        raise _refused("system place", place=place)
-
-
-def _check_content(message: Mapping[str, Any], place: int, *, is_last: bool) -> None:
-    blocks = _blocks_of(message)
-    if not blocks and not (is_last and message["role"] == "assistant"):
-        raise _refused("empty message", place=place)
+def _check_content(message: Mapping[str, Any], place: int, *, is_last: bool) -> _Checks:
+    blocks, is_answer = _blocks_of(message), message["role"] == "assistant"
+    yield not blocks and not (is_last and is_answer), _sentence("empty message", place=place)
     for number, block in enumerate(blocks):
         where = f"messages.{place}.content.{number}"
-        _check_text(block, "messages")
+        yield from _check_text(block, "messages")
         if block["type"] == "image":
             source = block["source"]
-            if source["type"] == "base64" and source.get("media_type") not in _PICTURES:
-                expected = ", ".join(map(repr, _PICTURES))
-                raise RefusedRequestError(f"{where}.image.source.base64.media_type: Input should be one of {expected}")
-        elif block["type"] == "thinking" and block.get("signature") is None:
-            raise RefusedRequestError(f"{where}.thinking.signature: Field required")
-    if message["role"] == "assistant" and blocks and blocks[-1]["type"] in _THINKING:
-        raise RefusedRequestError(f"messages.{place}: The final block in an assistant message cannot be `thinking`.")
+            is_other = source["type"] == "base64" and source.get("media_type") not in _PICTURES
+            expected = ", ".join(map(repr, _PICTURES))
+            yield is_other, f"{where}.image.source.base64.media_type: Input should be one of {expected}"
+        elif block["type"] == "thinking":
+            yield block.get("signature") is None, f"{where}.thinking.signature: Field required"
+    ends_thinking = is_answer and blocks and blocks[-1]["type"] in _THINKING
+    yield ends_thinking, f"messages.{place}: The final block in an assistant message cannot be `thinking`."
 
 
-def _check_text(block: Mapping[str, Any], where: str) -> None:
-    if block["type"] != "text":
-        return
-    if not block["text"]:
-        raise RefusedRequestError(f"{where}: text content blocks must be non-empty")
-    if not block["text"].strip():
-        raise RefusedRequestError(f"{where}: text content blocks must contain non-whitespace text")
+def _check_text(block: Mapping[str, Any], where: str) -> _Checks:
+    if block["type"] == "text":
+        yield not block["text"], f"{where}: text content blocks must be non-empty"
+        yield not block["text"].strip(), f"{where}: text content blocks must contain non-whitespace text"
 
 
-def _check_end(last: Mapping[str, Any], row: models.Abilities | None) -> None:
-    """The end: an answer goes on only where the server paused it (docs/wires/anthropic-messages.md#paused-answers)."""
-    blocks = _blocks_of(last)
-    if last["role"] != "assistant" or any(block["type"] == "server_tool_use" for block in blocks):
-        return
-    if row is None or not row.takes_prefill:
-        raise _refused("prefill")
-    if blocks and blocks[-1]["type"] == "text" and blocks[-1]["text"] != blocks[-1]["text"].rstrip():
-        raise RefusedRequestError("messages: final assistant content cannot end with trailing whitespace")
+def _check_end(messages: Sequence[Mapping[str, Any]], row: models.Abilities | None, *, has_budget: bool) -> _Checks:
+    """The end: an answer goes on only where the server paused it (docs/wires/anthropic-messages.md#paused-answers).
 
-
-def _check_beginning(messages: Sequence[Mapping[str, Any]]) -> None:
-    """With a budget for thinking, the turn that goes on with results of tools has to begin with thinking."""
+    With a budget for thinking, the turn that goes on with results of tools has to begin with thinking.
+    """
+    blocks = _blocks_of(messages[-1])
+    is_paused = any(block["type"] == "server_tool_use" for block in blocks)
+    if messages[-1]["role"] == "assistant" and not is_paused:
+        yield row is None or not row.takes_prefill, _sentence("prefill")
+        text = blocks[-1]["text"] if blocks and blocks[-1]["type"] == "text" else ""
+        yield text != text.rstrip(), "messages: final assistant content cannot end with trailing whitespace"
     answers = _answers_in_turn(messages)
-    if not answers or not _is_results_only(messages[-1]):
-        return
-    place, answer = answers[0]
-    first = _blocks_of(answer)[0]["type"]
-    if first not in _THINKING:
-        raise _refused("no thinking first", place=place, first=first)
+    if has_budget and answers and _is_results_only(messages[-1]):
+        place, answer = answers[0]
+        first = _blocks_of(answer)[0]["type"]
+        yield first not in _THINKING, _sentence("no thinking first", place=place, first=first)
 
 
 # ---- calls and results: docs/wires/anthropic-messages.md#tool-results ----
@@ -381,17 +313,26 @@ class _Said(NamedTuple):
     blocks: list[_Block]
 
 
-def _check_results(messages: Sequence[Mapping[str, Any]]) -> None:
-    """Refuses calls without results after them, results without calls before them, and halves of the server's tools."""
+def _check_results(messages: Sequence[Mapping[str, Any]]) -> _Checks:
+    """Calls without results after them, results without calls before them, and halves of the server's tools."""
     said = list(_joined(messages))
-    _check_ids(said)
+    known: set[str] = set()
+    for block in (block for one in said for block in one.blocks if block.type == "tool_use"):
+        call_id = block.fields["id"]
+        is_id = _CALL_ID.fullmatch(call_id)
+        yield not is_id, f"{block.where}.tool_use.id: String should match pattern '^{_CALL_ID.pattern}$'"
+        yield call_id in known, "messages: `tool_use` ids must be unique"
+        known.add(call_id)
     for before, this in zip([None, *said], said, strict=False):
         if this.role == "user":
-            _check_known(before, this)
+            yield from _check_known(_calls_of(before), this)
     for this, after in zip(said, [*said[1:], None], strict=True):
         if this.role == "assistant":
-            _check_answered(this, after)
-    _check_server_tools(said)
+            first = takewhile(lambda block: block.type == "tool_result", after.blocks if after else ())
+            answered = {block.fields["tool_use_id"] for block in first}
+            missing = [call_id for call_id in _calls_of(this) if call_id not in answered]
+            yield missing, _sentence("call without result", place=this.place, missing=", ".join(missing))
+    yield from _check_server_tools(said)
 
 
 def _joined(messages: Sequence[Mapping[str, Any]]) -> Iterator[_Said]:
@@ -406,58 +347,39 @@ def _joined(messages: Sequence[Mapping[str, Any]]) -> Iterator[_Said]:
         yield _Said(listed[-1][0], role, blocks)
 
 
-def _check_ids(said: list[_Said]) -> None:
-    known: set[str] = set()
-    for block in (block for one in said for block in one.blocks if block.type == "tool_use"):
-        call_id = block.fields["id"]
-        if not _CALL_ID.fullmatch(call_id):
-            raise RefusedRequestError(f"{block.where}.tool_use.id: String should match pattern '^{_CALL_ID.pattern}$'")
-        if call_id in known:
-            raise RefusedRequestError("messages: `tool_use` ids must be unique")
-        known.add(call_id)
-
-
 def _calls_of(said: _Said | None) -> list[str]:
     return [block.fields["id"] for block in (said.blocks if said else ()) if block.type == "tool_use"]
 
 
-def _check_known(before: _Said | None, said: _Said) -> None:
-    calls, answered = _calls_of(before), set[str]()
+def _check_known(calls: Sequence[str], said: _Said) -> _Checks:
+    answered: set[str] = set()
     for block in (block for block in said.blocks if block.type == "tool_result"):
         call_id = block.fields["tool_use_id"]
-        if call_id not in calls:
-            raise _refused("result without call", where=block.where, call_id=call_id)
-        if call_id in answered:
-            raise _refused("second result", where=block.where, call_id=call_id)
+        yield call_id not in calls, _sentence("result without call", where=block.where, call_id=call_id)
+        yield call_id in answered, _sentence("second result", where=block.where, call_id=call_id)
         answered.add(call_id)
-
-
-def _check_answered(said: _Said, after: _Said | None) -> None:
-    first = takewhile(lambda block: block.type == "tool_result", after.blocks if after else ())
-    answered = {block.fields["tool_use_id"] for block in first}
-    if missing := [call_id for call_id in _calls_of(said) if call_id not in answered]:
-        raise _refused("call without result", place=said.place, missing=", ".join(missing))
 
 
 _SERVER_CALLS: Final = frozenset({"server_tool_use", "mcp_tool_use"})
 
 
-def _check_server_tools(said: list[_Said]) -> None:
+def _check_server_tools(said: list[_Said]) -> _Checks:
     """The server's own tools: a result may come in the next answer, if the client sends nothing but results before."""
     waiting: dict[str, _Block] = {}
     for one in said:
         if one.role == "user":
-            if waiting and any(block.type != "tool_result" for block in one.blocks):
-                half = next(iter(waiting.values()))
+            for half in waiting.values() if any(block.type != "tool_result" for block in one.blocks) else ():
                 name, call_id = half.fields.get("name"), half.fields.get("id")
-                raise _refused("half of a tool", where=half.where, name=name, call_id=call_id)
+                yield True, _sentence("half of a tool", where=half.where, name=name, call_id=call_id)
             continue
         for block in one.blocks:
             call_id = str(block.fields.get("tool_use_id"))
             if block.type in _SERVER_CALLS:
                 waiting[str(block.fields.get("id"))] = block
-            elif block.type.endswith("_tool_result") and waiting.pop(call_id, None) is None:
-                raise _refused("result of no tool", where=block.where, type=block.type, call_id=call_id)
+            elif block.type.endswith("_tool_result"):
+                known = waiting.pop(call_id, None)
+                where, kind = block.where, block.type
+                yield known is None, _sentence("result of no tool", where=where, type=kind, call_id=call_id)
 
 
 # ---- marks for the cache: docs/wires/anthropic-messages.md#prompt-cache ----
@@ -465,32 +387,27 @@ def _check_server_tools(said: list[_Said]) -> None:
 _MOST_MARKS: Final = 4
 
 
-def _check_marks(body: Mapping[str, Any]) -> None:
-    """Refuses marks at places that take none, more than four of them, and a long life after a short one."""
+def _check_marks(body: Mapping[str, Any]) -> _Checks:
+    """Marks at places that take none, more than four of them, and a long life after a short one."""
     marks = []
     for where, block in _markable(body):
-        mark = block.get(_MARK)
+        mark, kind = block.get(_MARK), block.get("type")
         if mark is not None:
-            if not isinstance(mark, dict):
-                raise RefusedRequestError(f"{where}.{_MARK}: Input should be a valid dictionary")
-            _check_marked(where, block)
+            yield not isinstance(mark, dict), f"{where}.{_MARK}: Input should be a valid dictionary"
+            yield kind in _THINKING, f"{where}.{kind}.{_MARK}: {_EXTRA}"
+            is_empty = kind == "text" and not block.get("text")
+            yield is_empty, f"{where}.text: {_MARK} cannot be set for empty text blocks"
+            is_deferred = block.get("defer_loading")
+            yield is_deferred, f"{where}: {_MARK} cannot be set for a tool with defer_loading=true"
             marks.append(mark)
+        inside = block.get("content") if kind == "tool_result" else None
+        is_inside = any(_MARK in one for _, one in _listed(where, inside))
+        yield is_inside, f"{where}.tool_result.content: {_MARK} cannot be set inside a tool result"
     count = len(marks) + (body.get(_MARK) is not None)
-    if count > _MOST_MARKS:
-        raise _refused("many marks", most_marks=_MOST_MARKS, count=count)
+    yield count > _MOST_MARKS, _sentence("many marks", most_marks=_MOST_MARKS, count=count)
     lives = [mark.get("ttl", "5m") for mark in marks]
-    if "5m" in lives and "1h" in lives[lives.index("5m") :]:
-        raise RefusedRequestError("A ttl='1h' cache_control block must not come after a ttl='5m' cache_control block.")
-
-
-def _check_marked(where: str, block: Mapping[str, Any]) -> None:
-    kind = block.get("type")
-    if kind in _THINKING:
-        raise RefusedRequestError(f"{where}.{kind}.{_MARK}: Extra inputs are not permitted")
-    if kind == "text" and not block.get("text"):
-        raise RefusedRequestError(f"{where}.text: {_MARK} cannot be set for empty text blocks")
-    if block.get("defer_loading"):
-        raise RefusedRequestError(f"{where}: {_MARK} cannot be set for a tool with defer_loading=true")
+    is_late = "5m" in lives and "1h" in lives[lives.index("5m") :]
+    yield is_late, "A ttl='1h' cache_control block must not come after a ttl='5m' cache_control block."
 
 
 def _markable(body: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -498,11 +415,7 @@ def _markable(body: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]
     yield from _listed("tools", body.get("tools"))
     yield from _listed("system", body.get("system"))
     for number, message in enumerate(body["messages"]):
-        for where, block in _listed(f"messages.{number}.content", message.get("content")):
-            yield where, block
-            inside = block.get("content")
-            if block.get("type") == "tool_result" and any(_MARK in one for _, one in _listed(where, inside)):
-                raise RefusedRequestError(f"{where}.tool_result.content: {_MARK} cannot be set inside a tool result")
+        yield from _listed(f"messages.{number}.content", message.get("content"))
 
 
 def _listed(where: str, value: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -518,19 +431,18 @@ _COMPACT: Final = "compact_20260112"
 _LEAST_TRIGGER: Final = 50_000
 
 
-def _check_edits(body: Mapping[str, Any]) -> None:
+def _check_edits(body: Mapping[str, Any]) -> _Checks:
     """The order of edits, and the least trigger of a summary."""
     edits = (body.get("context_management") or {}).get("edits") or []
-    if not isinstance(edits, list) or not all(isinstance(edit, dict) for edit in edits):
-        raise RefusedRequestError("context_management.edits: Input should be a valid list")
-    kinds = [edit.get("type") for edit in edits]
-    if _CLEAR_THINKING in kinds[1:]:
-        raise _refused("clear thinking late", clear_thinking=_CLEAR_THINKING)
+    is_list = isinstance(edits, list) and all(isinstance(edit, dict) for edit in edits)
+    yield not is_list, "context_management.edits: Input should be a valid list"
+    is_late = _CLEAR_THINKING in [edit.get("type") for edit in edits[1:]]
+    yield is_late, _sentence("clear thinking late", clear_thinking=_CLEAR_THINKING)
     for place, edit in enumerate(edits):
         trigger = edit.get("trigger")
         least = trigger.get("value") if isinstance(trigger, dict) else None
-        if edit.get("type") == _COMPACT and isinstance(least, int) and least < _LEAST_TRIGGER:
-            raise _refused("low trigger", place=place, least_trigger=_LEAST_TRIGGER)
+        is_low = edit.get("type") == _COMPACT and isinstance(least, int) and least < _LEAST_TRIGGER
+        yield is_low, _sentence("low trigger", place=place, least_trigger=_LEAST_TRIGGER)
 
 
 # ---- the blocks of messages, and the turn that is under way ----
@@ -570,7 +482,7 @@ def _calls_with_thinking(place: int, message: Mapping[str, Any]) -> Iterator[ven
         if _is_signed(block):
             signatures = (*signatures, block["signature"])
         elif block["type"] == "tool_use":
-            refusal = _refused("changed thinking", place=place, number=number)
+            refusal = RefusedRequestError(_sentence("changed thinking", place=place, number=number))
             yield vendor.CallWithThinking(block["id"], signatures, refusal)
 
 
