@@ -13,13 +13,14 @@ what every server refuses, and bills no prompt. Anthropic and Google have module
 
 from __future__ import annotations
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
+from string import ascii_letters, digits
 from typing import Any, Final
 
 from partstream.protocols.failures import RefusedRequestError
 from partstream.protocols.serve import WireRequest
 from partstream_devtools.testing.vendors import anthropic_messages, gemini
-from partstream_devtools.testing.vendors.vendor import OPENAI_RULE, CachedPrompt, CacheRule, Vendor, listed_blocks
+from partstream_devtools.testing.vendors.vendor import OPENAI_RULE, CacheRule, Checks, Vendor, objects_in
 
 __all__ = ["MOST_OF_AN_ID", "VENDORS", "Vendor"]
 
@@ -29,65 +30,50 @@ __all__ = ["MOST_OF_AN_ID", "VENDORS", "Vendor"]
 class _ChatCompletions(Vendor):
     """OpenAI's servers of Chat Completions."""
 
-    def refuse(self, request: WireRequest) -> None:
-        messages: Sequence[Mapping[str, Any]] = request.body["messages"]
-        waiting: list[str] = []
-        for place, message in enumerate(messages):
-            is_result = message["role"] == "tool"
-            if is_result:
-                if message["tool_call_id"] not in waiting:
-                    raise RefusedRequestError(_STRAY_RESULT, f"messages.[{place}].role")
-                waiting.remove(message["tool_call_id"])
-            elif waiting:
-                raise _unanswered(waiting, place)
-            if message["role"] == "assistant":
-                if message.get("content") is None and not (message.get("tool_calls") or message.get("function_call")):
-                    raise RefusedRequestError(
-                        "Invalid value for 'content': expected a string, got null.", f"messages.[{place}].content"
-                    )
-                waiting = list(_ids(message, place))
-        if waiting:
-            raise _unanswered(waiting, len(messages))
+    cache_rule = OPENAI_RULE
 
-    def cached_prompt(self, request: WireRequest) -> CachedPrompt:
-        blocks = listed_blocks(request.body, ("tools", "messages"))
-        return CachedPrompt(blocks, OPENAI_RULE, str(request.body.get("model") or ""))
+    def checks(self, request: WireRequest) -> Checks:
+        waiting: list[str] = []
+        for place, message in enumerate((*request.body["messages"], _THE_END)):
+            role = f"messages.[{place}].role"
+            if message["role"] == "tool":
+                yield message["tool_call_id"] not in waiting, RefusedRequestError(_STRAY_RESULT, role)
+                waiting.remove(message["tool_call_id"])
+            else:
+                yield waiting, RefusedRequestError(_UNANSWERED + ", ".join(waiting), role)
+            if message["role"] == "assistant":
+                calls = message.get("tool_calls") or ()
+                is_empty = message.get("content") is None and not (calls or message.get("function_call"))
+                empty = "Invalid value for 'content': expected a string, got null."
+                yield is_empty, RefusedRequestError(empty, f"messages.[{place}].content")
+                for number, call in enumerate(calls):
+                    param, length = f"messages[{place}].tool_calls[{number}].id", len(call["id"])
+                    said = f"Invalid '{param}': string too long. {_EXPECTED_ID} with length {length} instead."
+                    refusal = RefusedRequestError(said, param, "string_above_max_length")
+                    yield length > MOST_OF_AN_ID, refusal
+                waiting = [call["id"] for call in calls]
 
 
 MOST_OF_AN_ID: Final = 40
 """The most characters of the id of a call."""
 
+_EXPECTED_ID: Final = f"Expected a string with maximum length {MOST_OF_AN_ID}, but got a string"
 _STRAY_RESULT: Final = (
     "Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'."
 )
-
-
-def _unanswered(waiting: list[str], place: int) -> RefusedRequestError:
-    said = (
-        "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. "
-        f"The following tool_call_ids did not have response messages: {', '.join(waiting)}"
-    )
-    return RefusedRequestError(said, f"messages.[{place}].role")
-
-
-def _ids(message: Mapping[str, Any], place: int) -> Iterator[str]:
-    for number, call in enumerate(message.get("tool_calls") or ()):
-        if len(call["id"]) > MOST_OF_AN_ID:
-            param = f"messages[{place}].tool_calls[{number}].id"
-            said = (
-                f"Invalid '{param}': string too long. Expected a string with maximum length {MOST_OF_AN_ID}, but got a "
-                f"string with length {len(call['id'])} instead."
-            )
-            raise RefusedRequestError(said, param, "string_above_max_length")
-        yield call["id"]
+_UNANSWERED: Final = (
+    "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. "
+    "The following tool_call_ids did not have response messages: "
+)
+_THE_END: Final[Mapping[str, Any]] = {"role": ""}
+"""What follows the last message: all calls have their results there."""
 
 
 class _OpenResponses(Vendor):
     """The servers of OpenResponses."""
 
-    def cached_prompt(self, request: WireRequest) -> CachedPrompt:
-        blocks = listed_blocks(request.body, ("tools", "instructions", "input"))
-        return CachedPrompt(blocks, OPENAI_RULE, str(request.body.get("model") or ""))
+    prompt_fields = ("tools", "instructions", "input")
+    cache_rule = OPENAI_RULE
 
 
 # ---- Ollama ----
@@ -96,33 +82,34 @@ class _OpenResponses(Vendor):
 class _Ollama(Vendor):
     """Ollama's server."""
 
-    def refuse(self, request: WireRequest) -> None:
+    cache_rule = CacheRule(1, is_automatic=True, read_price=0.0)
+
+    def checks(self, request: WireRequest) -> Checks:
         body = request.body
-        if not body.get("model"):
-            raise RefusedRequestError("model is required")
-        think = body.get("think")
-        if isinstance(think, str) and think not in _LEVELS:
-            raise RefusedRequestError(
-                f'invalid think value: "{think}" (must be "high", "medium", "low", "max", true, or false)'
-            )
-        most = body.get("top_logprobs")
-        if isinstance(most, int) and not 0 <= most <= _MOST_LOGPROBS:
-            raise RefusedRequestError(f"top_logprobs must be between 0 and {_MOST_LOGPROBS}")
-        for message in _messages(body):
-            for place, image in enumerate(message.get("images") or ()):
-                if not isinstance(image, str) or not _BASE64.fullmatch(image):
-                    valid = re.match(r"[A-Za-z0-9+/]*", image if isinstance(image, str) else "")
-                    raise RefusedRequestError(f"illegal base64 data at input byte {valid.end() if valid else place}")
-        _refuse_ability(body)
+        model, think, most = str(body.get("model") or ""), body.get("think"), body.get("top_logprobs")
+        messages = objects_in(body.get("messages"))
+        yield not model, "model is required"
+        expected = '(must be "high", "medium", "low", "max", true, or false)'
+        yield isinstance(think, str) and think not in _LEVELS, f'invalid think value: "{think}" {expected}'
+        is_allowed = not isinstance(most, int) or 0 <= most <= _MOST_LOGPROBS
+        yield not is_allowed, f"top_logprobs must be between 0 and {_MOST_LOGPROBS}"
+        for place, image in (pair for message in messages for pair in enumerate(message.get("images") or ())):
+            valid = len(image) - len(image.lstrip(_DIGITS)) if isinstance(image, str) else place
+            is_base64 = isinstance(image, str) and _BASE64.fullmatch(image)
+            yield not is_base64, f"illegal base64 data at input byte {valid}"
+        wanted = {
+            "tools": body.get("tools"),
+            "thinking": think not in (None, False),
+            "vision": any(message.get("images") for message in messages),
+        }
+        can = _CAPABILITIES.get(model.rpartition("/")[2].partition(":")[0], wanted.keys())
+        for name, is_wanted in wanted.items():
+            yield is_wanted and name not in can, f'"{model}" does not support {name}'
 
-    def cached_prompt(self, request: WireRequest) -> CachedPrompt:
-        blocks = listed_blocks(request.body, ("tools", "messages"))
-        return CachedPrompt(blocks, _RULE, str(request.body.get("model") or ""))
 
-
-_RULE: Final = CacheRule(1, is_automatic=True, read_price=0.0)
 _LEVELS: Final = ("high", "medium", "low", "max")
 _MOST_LOGPROBS: Final = 20
+_DIGITS: Final = f"{ascii_letters}{digits}+/"
 _BASE64: Final = re.compile(r"[A-Za-z0-9+/\r\n]*={0,2}\s*")
 
 _CAPABILITIES: Final[Mapping[str, frozenset[str]]] = {
@@ -135,26 +122,6 @@ _CAPABILITIES: Final[Mapping[str, frozenset[str]]] = {
     "gpt-oss": frozenset({"tools", "thinking"}),
 }
 """What models of Ollama's library can do beside completing text, by their names without tags; others may do all."""
-
-
-def _messages(body: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    listed = body.get("messages")
-    yield from (one for one in (listed if isinstance(listed, list) else ()) if isinstance(one, dict))
-
-
-def _refuse_ability(body: Mapping[str, Any]) -> None:
-    model = str(body["model"])
-    can = _CAPABILITIES.get(model.rpartition("/")[2].partition(":")[0])
-    if can is None:
-        return
-    wanted = {
-        "tools": bool(body.get("tools")),
-        "thinking": body.get("think") not in (None, False),
-        "vision": any(message.get("images") for message in _messages(body)),
-    }
-    missing = next((name for name, is_wanted in wanted.items() if is_wanted and name not in can), None)
-    if missing is not None:
-        raise RefusedRequestError(f'"{model}" does not support {missing}')
 
 
 VENDORS: Final[Mapping[str, Vendor]] = {

@@ -1,9 +1,8 @@
 """Anthropic's servers: what they refuse in their own words, which signatures they want back, and their prompt cache.
 
-A request passes the checks in the order of :func:`_checks`: headers and fields, thinking, tools, messages, the pairs of
-calls and results, marks for the cache, edits of the conversation. A check is a row: whether the request is wrong, and
-the sentence of the real server, with its typing errors, because clients match these sentences. The first wrong one ends
-the checks, so that those after it rely on it. What depends on a model is refused
+A request passes the checks in the order of :meth:`_Anthropic.checks`: headers and fields, thinking, tools, messages,
+the pairs of calls and results, marks for the cache, edits of the conversation. The sentence of a check is that of the
+real server, with its typing errors, because clients match these sentences. What depends on a model is refused
 by the row of its line (:mod:`partstream.protocols.anthropic_messages.models`); a model that is not among them takes
 everything that any of them takes.
 
@@ -22,7 +21,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.resources import files
 from itertools import groupby, takewhile
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple
 
 from partstream.codec.checks import replace
 from partstream.codec.json_codec import loads
@@ -48,10 +47,23 @@ def _sentence(name: str, /, **names: Any) -> str:
 
 
 class _Anthropic(vendor.Vendor):
-    def refuse(self, request: WireRequest) -> None:
-        for is_wrong, said in _checks(request.headers, request.body):
-            if is_wrong:
-                raise said if isinstance(said, RefusedRequestError) else RefusedRequestError(said)
+    def checks(self, request: WireRequest) -> vendor.Checks:
+        headers, body = request.headers, request.body
+        betas = [name.strip() for name in headers.get("anthropic-beta", "").split(",") if name.strip()]
+        yield from _check_headers(headers, betas)
+        forbidden = models.FORBIDDEN.get(headers[models.VERSION], models.Forbidden())
+        yield from _check_fields(body, betas, forbidden.fields)
+        yield from _check_thinking(body)
+        yield from _check_tools(body)
+        yield from _check_messages(body)
+        # What the version of the API takes out of messages: docs/wires/anthropic-messages.md#versions.
+        for place, message in enumerate(body["messages"]):
+            for number, block in enumerate(_blocks_of(message) if message["role"] == "assistant" else ()):
+                where = f"messages.{place}.content.{number}"
+                yield block["type"] in forbidden.answer_blocks, f"{where}: Input tag '{block['type']}' found"
+        yield from _check_results(body["messages"])
+        yield from _check_marks(body)
+        yield from _check_edits(body)
 
     def signed_state(self, request: WireRequest) -> Iterator[vendor.SignedState | vendor.CallWithThinking]:
         messages = request.body["messages"]
@@ -85,27 +97,6 @@ class _Anthropic(vendor.Vendor):
 
 # ---- headers and fields ----
 
-_Checks: TypeAlias = "Iterator[tuple[object, str | RefusedRequestError]]"
-
-
-def _checks(headers: Mapping[str, str], body: Mapping[str, Any]) -> _Checks:
-    betas = [name.strip() for name in headers.get("anthropic-beta", "").split(",") if name.strip()]
-    yield from _check_headers(headers, betas)
-    forbidden = models.FORBIDDEN.get(headers[models.VERSION], models.Forbidden())
-    yield from _check_fields(body, betas, forbidden.fields)
-    yield from _check_thinking(body)
-    yield from _check_tools(body)
-    yield from _check_messages(body)
-    # What the version of the API takes out of messages: docs/wires/anthropic-messages.md#versions.
-    for place, message in enumerate(body["messages"]):
-        for number, block in enumerate(_blocks_of(message) if message["role"] == "assistant" else ()):
-            where = f"messages.{place}.content.{number}"
-            yield block["type"] in forbidden.answer_blocks, f"{where}: Input tag '{block['type']}' found"
-    yield from _check_results(body["messages"])
-    yield from _check_marks(body)
-    yield from _check_edits(body)
-
-
 _FILE: Final[Mapping[str, Any]] = loads((files(__package__) / "anthropic_fields.json").read_bytes())
 _FIELDS: Final = frozenset(_FILE["always"])
 _OF_BETAS: Final[Mapping[str, tuple[str, ...]]] = {name: tuple(betas) for name, betas in _FILE["of_betas"].items()}
@@ -115,7 +106,7 @@ _BETA: Final = re.compile(r"[a-z0-9-]+-\d{4}-?\d{2}-?\d{2}")
 """The form of all names of betas: a feature and a date."""
 
 
-def _check_headers(headers: Mapping[str, str], betas: Sequence[str]) -> _Checks:
+def _check_headers(headers: Mapping[str, str], betas: Sequence[str]) -> vendor.Checks:
     version = headers.get(models.VERSION)
     yield version is None, f"{models.VERSION}: header is required"
     is_known = version == models.OLDER_VERSION or version in models.FORBIDDEN
@@ -129,7 +120,7 @@ def _check_headers(headers: Mapping[str, str], betas: Sequence[str]) -> _Checks:
 _EXTRA: Final = "Extra inputs are not permitted"
 
 
-def _check_fields(body: Mapping[str, Any], betas: Sequence[str], forbidden: frozenset[str]) -> _Checks:
+def _check_fields(body: Mapping[str, Any], betas: Sequence[str], forbidden: frozenset[str]) -> vendor.Checks:
     for name in ("model", "max_tokens"):
         yield body.get(name) is None, f"{name}: Field required"
     for name in body:
@@ -148,7 +139,7 @@ _FORMS: Final = {"adaptive": ThinkingForm.ADAPTIVE, "enabled": ThinkingForm.BUDG
 _EXCLUDED: Final = {"adaptive": ("budget_tokens",), "enabled": (), "disabled": ("budget_tokens", "display")}
 
 
-def _check_thinking(body: Mapping[str, Any]) -> _Checks:
+def _check_thinking(body: Mapping[str, Any]) -> vendor.Checks:
     row = models.by_line(str(body["model"]))
     thinking: Mapping[str, Any] = body.get("thinking") or {}
     effort, kind = (body.get("output_config") or {}).get("effort"), thinking.get("type")
@@ -181,7 +172,7 @@ def _check_thinking(body: Mapping[str, Any]) -> _Checks:
 _LEAST_TOP_P: Final = 0.95
 
 
-def _check_sampling(body: Mapping[str, Any], row: models.Abilities | None, *, thinks: bool) -> _Checks:
+def _check_sampling(body: Mapping[str, Any], row: models.Abilities | None, *, thinks: bool) -> vendor.Checks:
     for name in models.SAMPLING:
         yield not isinstance(body.get(name), int | float | None), f"{name}: Input should be a valid number"
     temperature, top_p, top_k = (body.get(name) for name in models.SAMPLING)
@@ -203,7 +194,7 @@ _TOOL_NAME: Final = re.compile(r"[a-zA-Z0-9_-]{1,128}")
 _ALTERNATIVES: Final = frozenset({"oneOf", "anyOf", "allOf"})
 
 
-def _check_tools(body: Mapping[str, Any]) -> _Checks:
+def _check_tools(body: Mapping[str, Any]) -> vendor.Checks:
     tools = body.get("tools") or ()
     names = [str(tool.get("name")) for tool in tools]
     yield len(set(names)) < len(names), "tools: Tool names must be unique."
@@ -231,7 +222,7 @@ def _check_tools(body: Mapping[str, Any]) -> _Checks:
 _PICTURES: Final = ("image/jpeg", "image/png", "image/gif", "image/webp")
 
 
-def _check_messages(body: Mapping[str, Any]) -> _Checks:
+def _check_messages(body: Mapping[str, Any]) -> vendor.Checks:
     messages: Sequence[Mapping[str, Any]] = body["messages"]
     row = models.by_line(str(body["model"]))
     yield not messages, "messages: at least one message is required"
@@ -248,7 +239,7 @@ def _check_messages(body: Mapping[str, Any]) -> _Checks:
     yield from _check_end(messages, row, has_budget=(body.get("thinking") or {}).get("type") == "enabled")
 
 
-def _check_content(message: Mapping[str, Any], place: int, *, is_last: bool) -> _Checks:
+def _check_content(message: Mapping[str, Any], place: int, *, is_last: bool) -> vendor.Checks:
     blocks, is_answer = _blocks_of(message), message["role"] == "assistant"
     yield not blocks and not (is_last and is_answer), _sentence("empty message", place=place)
     for number, block in enumerate(blocks):
@@ -265,13 +256,15 @@ def _check_content(message: Mapping[str, Any], place: int, *, is_last: bool) -> 
     yield ends_thinking, f"messages.{place}: The final block in an assistant message cannot be `thinking`."
 
 
-def _check_text(block: Mapping[str, Any], where: str) -> _Checks:
+def _check_text(block: Mapping[str, Any], where: str) -> vendor.Checks:
     if block["type"] == "text":
         yield not block["text"], f"{where}: text content blocks must be non-empty"
         yield not block["text"].strip(), f"{where}: text content blocks must contain non-whitespace text"
 
 
-def _check_end(messages: Sequence[Mapping[str, Any]], row: models.Abilities | None, *, has_budget: bool) -> _Checks:
+def _check_end(
+    messages: Sequence[Mapping[str, Any]], row: models.Abilities | None, *, has_budget: bool
+) -> vendor.Checks:
     """The end: an answer goes on only where the server paused it (docs/wires/anthropic-messages.md#paused-answers).
 
     With a budget for thinking, the turn that goes on with results of tools has to begin with thinking.
@@ -313,7 +306,7 @@ class _Said(NamedTuple):
     blocks: list[_Block]
 
 
-def _check_results(messages: Sequence[Mapping[str, Any]]) -> _Checks:
+def _check_results(messages: Sequence[Mapping[str, Any]]) -> vendor.Checks:
     """Calls without results after them, results without calls before them, and halves of the server's tools."""
     said = list(_joined(messages))
     known: set[str] = set()
@@ -351,7 +344,7 @@ def _calls_of(said: _Said | None) -> list[str]:
     return [block.fields["id"] for block in (said.blocks if said else ()) if block.type == "tool_use"]
 
 
-def _check_known(calls: Sequence[str], said: _Said) -> _Checks:
+def _check_known(calls: Sequence[str], said: _Said) -> vendor.Checks:
     answered: set[str] = set()
     for block in (block for block in said.blocks if block.type == "tool_result"):
         call_id = block.fields["tool_use_id"]
@@ -363,7 +356,7 @@ def _check_known(calls: Sequence[str], said: _Said) -> _Checks:
 _SERVER_CALLS: Final = frozenset({"server_tool_use", "mcp_tool_use"})
 
 
-def _check_server_tools(said: list[_Said]) -> _Checks:
+def _check_server_tools(said: list[_Said]) -> vendor.Checks:
     """The server's own tools: a result may come in the next answer, if the client sends nothing but results before."""
     waiting: dict[str, _Block] = {}
     for one in said:
@@ -387,7 +380,7 @@ def _check_server_tools(said: list[_Said]) -> _Checks:
 _MOST_MARKS: Final = 4
 
 
-def _check_marks(body: Mapping[str, Any]) -> _Checks:
+def _check_marks(body: Mapping[str, Any]) -> vendor.Checks:
     """Marks at places that take none, more than four of them, and a long life after a short one."""
     marks = []
     for where, block in _markable(body):
@@ -431,7 +424,7 @@ _COMPACT: Final = "compact_20260112"
 _LEAST_TRIGGER: Final = 50_000
 
 
-def _check_edits(body: Mapping[str, Any]) -> _Checks:
+def _check_edits(body: Mapping[str, Any]) -> vendor.Checks:
     """The order of edits, and the least trigger of a summary."""
     edits = (body.get("context_management") or {}).get("edits") or []
     is_list = isinstance(edits, list) and all(isinstance(edit, dict) for edit in edits)

@@ -20,49 +20,35 @@ from typing import Any, Final
 from urllib.parse import unquote
 
 from partstream.codec.json_codec import loads
-from partstream.protocols.failures import RefusedRequestError
 from partstream.protocols.gemini.models import Levels, known_model
 from partstream.protocols.gemini.provider_state import SIGNATURE, usable_signature
 from partstream.protocols.gemini.serve import camel_case, list_of, object_of
 from partstream.protocols.serve import WireRequest
-from partstream_devtools.testing.vendors.vendor import (
-    CachedPrompt,
-    CacheRule,
-    PromptBlock,
-    Vendor,
-    block_of,
-    objects_in,
-)
+from partstream_devtools.testing.vendors import vendor
 
 
-class _Google(Vendor):
-    def refuse(self, request: WireRequest) -> None:
+class _Google(vendor.Vendor):
+    code = "INVALID_ARGUMENT"
+
+    def checks(self, request: WireRequest) -> vendor.Checks:
         model_id = request.path.rpartition("/")[2].partition(":")[0]
         body = camel_case(request.body)
-        _check_message(body, "request", "")
+        yield from _check_message(body, "request", "")
         contents = [camel_case(one) for one in list_of(body, "contents")]
-        _check_parts(contents)
+        yield from _check_parts(contents)
         turns = _turns(contents)
-        _check_turns(turns)
-        if _NO_LAST_TURN.fullmatch(model_id) and _is_model(turns[-1]):
-            raise _refusal(_LAST_TURN)
+        yield from _check_turns(turns)
+        yield _NO_LAST_TURN.fullmatch(model_id) and _is_model(turns[-1]), _LAST_TURN
         if known_model(model_id).signs_calls:
-            _check_signatures(turns)
-        _check_tools(body)
-        _check_thinking(object_of(object_of(body, "generationConfig"), "thinkingConfig"), model_id)
+            yield from _check_signatures(turns)
+        yield from _check_tools(body)
+        yield from _check_thinking(object_of(object_of(body, "generationConfig"), "thinkingConfig"), model_id)
 
-    def cached_prompt(self, request: WireRequest) -> CachedPrompt:
+    def cached_prompt(self, request: WireRequest) -> vendor.CachedPrompt:
         model = unquote(request.path.rpartition("/models/")[2].partition(":")[0])
         least = next((tokens for name, tokens in _LEAST_TOKENS if model.startswith(name)), _LEAST_OF_OTHERS)
-        rule = CacheRule(least, is_automatic=True, read_price=0.1)
-        return CachedPrompt(tuple(_prompt_blocks(request.body)), rule, model)
-
-
-_INVALID: Final = "INVALID_ARGUMENT"
-
-
-def _refusal(message: str) -> RefusedRequestError:
-    return RefusedRequestError(message, code=_INVALID)
+        rule = vendor.CacheRule(least, is_automatic=True, read_price=0.1)
+        return vendor.CachedPrompt(tuple(_prompt_blocks(request.body)), rule, model)
 
 
 # ---- fields ----
@@ -84,33 +70,25 @@ _OF_ANY_NAME: Final = "schemas"
 _CAPITAL: Final = re.compile(r"[A-Z]")
 
 
-def _check_message(value: Any, message: str, where: str) -> None:
+def _check_message(value: Any, message: str, where: str) -> vendor.Checks:
     if isinstance(value, list):
         for number, one in enumerate(value):
-            _check_message(one, message, f"{where}[{number}]")
+            yield from _check_message(one, message, f"{where}[{number}]")
     elif isinstance(value, dict) and message == _OF_ANY_NAME:
         for name, one in value.items():
-            _check_message(one, "schema", f"{where}[{name}].value")
+            yield from _check_message(one, "schema", f"{where}[{name}].value")
     elif isinstance(value, dict):
         known = _MESSAGES[message]
-        if message == "schema":
-            _check_enumeration(value, where)
+        listed = value.get("enum") if message == "schema" else None
+        for place, one in enumerate(listed if isinstance(listed, list) else ()):
+            yield not isinstance(one, str), f"Invalid value at '{where}.enum[{place}]' (TYPE_STRING), {one}"
         for name, one in camel_case(value).items():
             at = _CAPITAL.sub(lambda letter: f"_{letter[0].lower()}", name)
-            if name not in known:
-                around = f" at '{where}'" if where else ""
-                said = f'Invalid JSON payload received. Unknown name "{name}"{around}: Cannot find field.'
-                raise _refusal(said)
+            around = f" at '{where}'" if where else ""
+            unknown = f'Invalid JSON payload received. Unknown name "{name}"{around}: Cannot find field.'
+            yield name not in known, unknown
             if inner := known[name]:
-                _check_message(one, inner, f"{where}.{at}" if where else at)
-
-
-def _check_enumeration(schema: Mapping[str, Any], where: str) -> None:
-    listed = schema.get("enum")
-    for place, one in enumerate(listed if isinstance(listed, list) else ()):
-        if not isinstance(one, str):
-            said = f"Invalid value at '{where}.enum[{place}]' (TYPE_STRING), {one}"
-            raise _refusal(said)
+                yield from _check_message(one, inner, f"{where}.{at}" if where else at)
 
 
 # ---- contents ----
@@ -135,6 +113,11 @@ _SIGNATURE: Final = (
     "and missing thought_signature may lead to degraded model performance. Additional data, function call "
     "`default_api:{name}` , position {position}."
 )
+_WRONG_NAME: Final = (
+    "The GenerateContentRequest proto is invalid:\n  * {where}.name: [FIELD_INVALID] Invalid function name. "
+    "Must start with a letter or an underscore. Must be a-z, A-Z, 0-9, or contain underscores (_), dots (.), "
+    "colons (:), or dashes (-), with a maximum length of 128."
+)
 _DATA: Final = "required oneof field 'data' must have one initialized field"
 
 
@@ -142,19 +125,16 @@ def _parts(content: Mapping[str, Any]) -> list[dict[str, Any]]:
     return list_of(content, "parts")
 
 
-def _check_parts(contents: Sequence[Mapping[str, Any]]) -> None:
-    if not contents:
-        raise _refusal(f"{_REQUEST}contents: contents is not specified\n")
+def _check_parts(contents: Sequence[Mapping[str, Any]]) -> vendor.Checks:
+    yield not contents, f"{_REQUEST}contents: contents is not specified\n"
     for place, content in enumerate(contents):
         parts = _parts(content)
-        if not parts:
-            raise _refusal(f"{_REQUEST}contents[{place}].parts: contents.parts must not be empty.\n")
+        yield not parts, f"{_REQUEST}contents[{place}].parts: contents.parts must not be empty.\n"
         for number, part in enumerate(parts):
-            if part.get(SIGNATURE) == "":
-                raise _refusal("Corrupted thought signature.")
+            yield part.get(SIGNATURE) == "", "Corrupted thought signature."
             # An empty text is data: the official Python client sends back those of its chats (`google-genai` 3.4.0).
-            if not part.keys() - {"thought", SIGNATURE} and usable_signature(part.get(SIGNATURE)) is None:
-                raise _refusal(f"{_REQUEST}contents[{place}].parts[{number}].data: {_DATA}\n")
+            has_data = part.keys() - {"thought", SIGNATURE} or usable_signature(part.get(SIGNATURE)) is not None
+            yield not has_data, f"{_REQUEST}contents[{place}].parts[{number}].data: {_DATA}\n"
 
 
 def _turns(contents: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -170,50 +150,42 @@ def _turns(contents: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return turns
 
 
-def _numbers(content: Mapping[str, Any], name: str) -> int:
-    return sum(name in part for part in _parts(content))
-
-
 def _is_model(content: Mapping[str, Any]) -> bool:
     return content.get("role") == _MODEL
 
 
-def _check_turns(contents: Sequence[Mapping[str, Any]]) -> None:
-    """Checks that all responses follow their calls at once, and that nothing else comes between
-    (docs/wires/gemini.md#contents)."""
+def _check_turns(contents: Sequence[Mapping[str, Any]]) -> vendor.Checks:
+    """All responses follow their calls at once, and nothing else comes between (docs/wires/gemini.md#contents)."""
     waiting = 0
     for place, content in enumerate(contents):
-        calls, responses = _numbers(content, _CALL), _numbers(content, _RESPONSE)
-        if waiting and responses != waiting:
-            raise _refusal(_COUNT)
-        if responses and not waiting:
-            raise _refusal(_RESPONSE_TURN)
-        if calls and place == 0:
-            raise _refusal(_CALL_TURN)
+        calls, responses = (sum(name in part for part in _parts(content)) for name in (_CALL, _RESPONSE))
+        yield waiting and responses != waiting, _COUNT
+        yield responses and not waiting, _RESPONSE_TURN
+        yield calls and place == 0, _CALL_TURN
         waiting = calls
-    if waiting:
-        raise _refusal(_COUNT)
+    yield waiting, _COUNT
 
 
 _NO_LAST_TURN: Final = re.compile(r"gemini-(?:3\.5-flash-lite|3\.[6-9]|3\.\d\d|[4-9]|\d\d).*")
 """The models that refuse a trailing model turn: 3.5 Flash-Lite, 3.6 and later (docs/wires/gemini.md#contents)."""
 
 
-def _check_signatures(contents: Sequence[Mapping[str, Any]]) -> None:
-    """Checks the first call of each step of the current turn: after the last words of the user
+def _check_signatures(contents: Sequence[Mapping[str, Any]]) -> vendor.Checks:
+    """The first call of each step of the current turn: after the last words of the user
     (docs/wires/gemini.md#signatures)."""
     of_user = [(place, _parts(one)) for place, one in enumerate(contents) if not _is_model(one)]
     begin = max((place for place, parts in of_user if any(_RESPONSE not in part for part in parts)), default=0)
     for place, content in enumerate(contents[begin:], begin):
         call = next((part for part in _parts(content) if _CALL in part), None)
-        if call is not None and usable_signature(call.get(SIGNATURE)) is None:
-            raise _refusal(_SIGNATURE.format(name=object_of(call, _CALL).get("name"), position=place + 1))
+        if call is not None:
+            said = _SIGNATURE.format(name=object_of(call, _CALL).get("name"), position=place + 1)
+            yield usable_signature(call.get(SIGNATURE)) is None, said
 
 
 # ---- tools and thinking ----
 
 
-def _check_tools(body: Mapping[str, Any]) -> None:
+def _check_tools(body: Mapping[str, Any]) -> vendor.Checks:
     own: list[str] = []
     functions = 0
     for place, tool in enumerate(list_of(body, "tools")):
@@ -221,38 +193,26 @@ def _check_tools(body: Mapping[str, Any]) -> None:
         functions += len(declared)
         own += tool.keys() - {"functionDeclarations"}
         for number, one in enumerate(declared):
-            _check_function(one, f"tools[{place}].function_declarations[{number}]")
-    config = object_of(body, "toolConfig")
-    if own and functions and not config.get("includeServerSideToolInvocations"):
-        raise _refusal(f"Built-in tools ({{{own[0]}}}) and Function Calling cannot be combined in the same request.")
+            where = f"tools[{place}].function_declarations[{number}]"
+            yield not _NAME.fullmatch(str(one.get("name"))), _WRONG_NAME.format(where=where)
+            has_both = "parameters" in one and "parametersJsonSchema" in one
+            yield has_both, f"{_REQUEST}{where}: parameters and parameters_json_schema are mutually exclusive.\n"
+    if own and functions:
+        is_allowed = object_of(body, "toolConfig").get("includeServerSideToolInvocations")
+        mixed = f"Built-in tools ({{{own[0]}}}) and Function Calling cannot be combined in the same request."
+        yield not is_allowed, mixed
 
 
-def _check_function(declared: Mapping[str, Any], where: str) -> None:
-    if not _NAME.fullmatch(str(declared.get("name"))):
-        raise _refusal(
-            f"The GenerateContentRequest proto is invalid:\n  * {where}.name: [FIELD_INVALID] Invalid function name. "
-            "Must start with a letter or an underscore. Must be a-z, A-Z, 0-9, or contain underscores (_), dots (.), "
-            "colons (:), or dashes (-), with a maximum length of 128."
-        )
-    if "parameters" in declared and "parametersJsonSchema" in declared:
-        raise _refusal(f"{_REQUEST}{where}: parameters and parameters_json_schema are mutually exclusive.\n")
-
-
-def _check_thinking(thinking: Mapping[str, Any], model_id: str) -> None:
+def _check_thinking(thinking: Mapping[str, Any], model_id: str) -> vendor.Checks:
     level, budget = thinking.get("thinkingLevel"), thinking.get("thinkingBudget")
-    if level is not None and budget is not None:
-        raise _refusal("You can only set only one of thinking budget and thinking level.")
+    has_both = level is not None and budget is not None
+    yield has_both, "You can only set only one of thinking budget and thinking level."
     control = known_model(model_id).thinking
-    if level is None:
-        return
-    if not isinstance(control, Levels):
-        if model_id.startswith("gemini-2"):
-            raise _refusal("Thinking level is not supported for this model.")
-    elif str(level).lower() not in control.words:
-        word = str(level).upper()
-        raise _refusal(
-            f"Thinking level {word} is not supported for this model. Please retry with other thinking level."
-        )
+    if level is not None and isinstance(control, Levels):
+        sentence = f"Thinking level {str(level).upper()} is not supported for this model."
+        yield str(level).lower() not in control.words, f"{sentence} Please retry with other thinking level."
+    elif level is not None:
+        yield model_id.startswith("gemini-2"), "Thinking level is not supported for this model."
 
 
 # ---- the implicit cache ----
@@ -262,16 +222,16 @@ _LEAST_TOKENS: Final = (("gemini-2.5", 2048),)
 _LEAST_OF_OTHERS: Final = 4096
 
 
-def _prompt_blocks(body: Mapping[str, Any]) -> Iterator[PromptBlock]:
-    for tool in objects_in(body.get("tools")):
-        for one in objects_in(tool.get("functionDeclarations")) or [tool]:
-            yield block_of(one, "tools")
+def _prompt_blocks(body: Mapping[str, Any]) -> Iterator[vendor.PromptBlock]:
+    for tool in vendor.objects_in(body.get("tools")):
+        for one in vendor.objects_in(tool.get("functionDeclarations")) or [tool]:
+            yield vendor.block_of(one, "tools")
     system = body.get("systemInstruction", body.get("system_instruction"))
-    for part in objects_in(system.get("parts") if isinstance(system, Mapping) else None):
-        yield block_of(part, "system")
-    for content in objects_in(body.get("contents")):
-        for part in objects_in(content.get("parts")):
-            yield block_of(part, content.get("role"))
+    for part in vendor.objects_in(system.get("parts") if isinstance(system, Mapping) else None):
+        yield vendor.block_of(part, "system")
+    for content in vendor.objects_in(body.get("contents")):
+        for part in vendor.objects_in(content.get("parts")):
+            yield vendor.block_of(part, content.get("role"))
 
 
 VENDOR: Final = _Google()

@@ -14,7 +14,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from partstream.codec.checks import dataclass
 from partstream.codec.json_codec import dumps
@@ -48,8 +48,23 @@ class CallWithThinking:
     refusal: RefusedRequestError
 
 
+Checks: TypeAlias = "Iterator[tuple[object, str | RefusedRequestError]]"
+"""Rows: whether a request is wrong, and the server's words then. The first wrong one ends them, so that those after it
+rely on it."""
+
+
 class Vendor:
-    """The servers of one wire; of this one, nothing is known beyond the wire."""
+    """The servers of one wire; of this one, nothing is known beyond the wire.
+
+    Attributes:
+        code: The code of refusals, or None.
+        prompt_fields: The fields of a body that are its prompt, in the order of the server.
+        cache_rule: The rule of its prompt cache, or None where none is known.
+    """
+
+    code: str | None = None
+    prompt_fields: tuple[str, ...] = ("tools", "messages")
+    cache_rule: CacheRule | None = None
 
     def refuse(self, request: WireRequest) -> None:
         """Refuses what the wire can say and a real server does not take; the protocol can read the request.
@@ -57,6 +72,14 @@ class Vendor:
         Raises:
             RefusedRequestError: It is refused, in the server's words.
         """
+        for is_wrong, said in self.checks(request):
+            if is_wrong:
+                raise said if isinstance(said, RefusedRequestError) else RefusedRequestError(said, code=self.code)
+
+    def checks(self, request: WireRequest) -> Checks:
+        """The checks of a request, in the order of the server."""
+        del request
+        yield from ()
 
     def signed_state(self, request: WireRequest) -> Iterable[SignedState | CallWithThinking]:
         """The signatures that a request brings back and the calls that need them; opaque state is not among them."""
@@ -64,9 +87,19 @@ class Vendor:
         return ()
 
     def cached_prompt(self, request: WireRequest) -> CachedPrompt | None:
-        """Any request as the prompt cache of the server sees it; None where no rule of a cache is known."""
-        del request
-        return None
+        """Any request as the prompt cache of the server sees it; None where no rule of a cache is known.
+
+        A field of the prompt is a block for each entry of a list, and one for any other value.
+        """
+        if self.cache_rule is None:
+            return None
+        blocks = tuple(
+            block_of(one, name)
+            for name in self.prompt_fields
+            if (said := request.body.get(name))
+            for one in (said if isinstance(said, list) else [said])
+        )
+        return CachedPrompt(blocks, self.cache_rule, str(request.body.get("model") or ""))
 
 
 # ---- The prompt cache ----
@@ -152,16 +185,6 @@ def block_of(value: Any, *beside: Any, ignored: Iterable[str] = (), is_marked: b
 def objects_in(value: Any) -> list[Mapping[str, Any]]:
     """The objects in a list; none in any other value."""
     return [one for one in value if isinstance(one, Mapping)] if isinstance(value, list) else []
-
-
-def listed_blocks(body: Mapping[str, Any], names: Iterable[str]) -> tuple[PromptBlock, ...]:
-    """The blocks of these fields of a body: one for each entry of a list, and one for any other value."""
-    return tuple(
-        block_of(one, name)
-        for name in names
-        if (said := body.get(name))
-        for one in (said if isinstance(said, list) else [said])
-    )
 
 
 class TooManyMarksError(CallerError):
