@@ -14,14 +14,15 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Final, cast
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote
 
 from partstream.codec.checks import dataclass, field, replace
 from partstream.codec.redaction import names_a_secret, secrets_in_header
 from partstream.conversation.media import is_address
-from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, text_part, thinking_part, tool_call_part
+from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, unchecked_part
 from partstream_devtools.bundles import exchange as exchanges
 from partstream_devtools.redaction import rules
 from partstream_devtools.redaction.json_places import Body, FieldPath, Meaning
@@ -240,86 +241,63 @@ class PartTexts:
         self._name = name
         self._is_whole = True
         self._open: tuple[object, SplitText] | None = None
-        self._made: list[Callable[[], ResponsePart]] = [self._collect(part) for part in parts]
+        self._parts = [(type(part), self._collect(part)) for part in parts]
 
     def replaced(self, *, whole: bool) -> tuple[ResponsePart, ...]:
         """The parts with stand-ins for their texts; `whole` replaces files too."""
         self._is_whole = whole
-        return tuple(make() for make in self._made)
+        return tuple(unchecked_part(kind, *(made() for made in new)) for kind, new in self._parts)
 
-    def _collect(self, part: ResponsePart) -> Callable[[], ResponsePart]:
+    def _collect(self, part: ResponsePart) -> Sequence[Callable[[], Any]]:
+        """What makes the new fields of a part, in their order, once its texts have been replaced."""
         if isinstance(part, TextPart):
-            said = self._piece("text", "text", part.value)
-            return lambda: text_part(said.text)
+            return (self._said("text", "text", part.value),)
         if isinstance(part, ThinkingPart):
-            return self._thinking(part)
+            said = self._said(("thinking", part.id), "thinking", part.value)
+            return said, self._alone(Meaning.ID, part.id), self._json(part.metadata, "metadata", FieldPath())
         self._open = None
-        return self._call(part) if isinstance(part, ToolCallPart) else self._data(part)
+        if isinstance(part, ToolCallPart):
+            call_id, name = self._alone(Meaning.ID, part.call_id), self._alone(Meaning.TOOL, part.name)
+            return call_id, name, self._json(part.input, "arguments", FieldPath("input.", _FREE))
+        kind = self._alone(Meaning.WORD, part.mime_type)
+        return self._data(part), kind, lambda: part.audience
 
-    def _piece(self, key: object, place: str, value: str) -> ValuePiece:
+    def _said(self, key: object, place: str, value: str) -> Callable[[], str]:
         """A piece of the text that goes on while parts of one kind follow each other."""
         piece = ValuePiece(value)
         if self._open is not None and self._open[0] == key:
             self._open[1].pieces.append(piece)
         else:
             self._open = key, self._texts.add(Meaning.TEXT, f"{self._name}: {place}", piece)
-        return piece
+        return lambda: piece.text
 
-    def _thinking(self, part: ThinkingPart) -> Callable[[], ResponsePart]:
-        said = self._piece(("thinking", part.id), "thinking", part.value)
-        item = self._alone(Meaning.ID, part.id)
-        metadata = None if part.metadata is None else self._json(part.metadata, "metadata", FieldPath())
-        return lambda: thinking_part(
-            said.text, None if item is None else item.text, None if metadata is None else json.loads(metadata)
-        )
+    def _alone(self, meaning: Meaning, value: str | None) -> Callable[[], str | None]:
+        piece = ValuePiece(value or "")
+        if value is not None:
+            self._texts.add(meaning, f"{self._name}: {meaning}", piece)
+        return lambda: None if value is None else piece.text
 
-    def _call(self, part: ToolCallPart) -> Callable[[], ResponsePart]:
-        call_id = cast("ValuePiece", self._alone(Meaning.ID, part.call_id))
-        name = cast("ValuePiece", self._alone(Meaning.TOOL, part.name))
-        arguments = self._json(part.input, "arguments", FieldPath("input.", _FREE))
-        return lambda: tool_call_part(call_id.text, name.text, json.loads(arguments))
+    def _json(self, value: Any, place: str, root: FieldPath) -> Callable[[], Any]:
+        data = bytearray(json.dumps(value, ensure_ascii=False).encode(errors="surrogatepass"))
+        if value is not None:
+            collect_value(self._texts, data, f"{self._name}: {place}", root)
+        return lambda: json.loads(data)
 
-    def _data(self, part: DataPart) -> Callable[[], ResponsePart]:
+    def _data(self, part: DataPart) -> Callable[[], bytes]:
+        """JSON and text stay what they are; everything else becomes a file without its content."""
         kind = part.mime_type.lower()
-        said = cast("ValuePiece", self._alone(Meaning.WORD, part.mime_type))
-        make = self._content(part, kind)
-        return lambda: replace(make(), mime_type=said.text)
-
-    def _content(self, part: DataPart, kind: str) -> Callable[[], DataPart]:
         if kind.endswith(_JSON) and is_json(part.data):
             data = bytearray(part.data)
             collect_value(self._texts, data, f"{self._name}: data")
-            return lambda: replace(part, data=bytes(data))
-        return self._bytes(part, is_text=any(one in kind for one in _TEXTS))
-
-    def _bytes(self, part: DataPart, *, is_text: bool) -> Callable[[], DataPart]:
-        """Bytes that are no JSON: text becomes text, everything else a file without its content."""
-        try:
-            said = part.data.decode()
-        except UnicodeDecodeError:
-            is_text = False
-        if is_text:
-            is_link = is_address(part)
-            piece = ValuePiece(said)
-            self._texts.add(Meaning.LINK if is_link else Meaning.TEXT, f"{self._name}: data", piece)
-            return lambda: replace(part, data=piece.text.encode())
+            return lambda: bytes(data)
+        if any(one in kind for one in _TEXTS):
+            with suppress(UnicodeDecodeError):
+                piece = ValuePiece(part.data.decode())
+                self._texts.add(Meaning.LINK if is_address(part) else Meaning.TEXT, f"{self._name}: data", piece)
+                return lambda: piece.text.encode()  # noqa: PLW0108 - the text is replaced later
         searched = ValuePiece(part.data.decode("latin-1"))
         self._texts.add(Meaning.OPAQUE, f"{self._name}: data", searched)
-        return lambda: replace(
-            part, data=hidden_bytes(part.data) if self._is_whole else searched.text.encode("latin-1", errors="replace")
-        )
-
-    def _alone(self, meaning: Meaning, value: str | None) -> ValuePiece | None:
-        if value is None:
-            return None
-        piece = ValuePiece(value)
-        self._texts.add(meaning, f"{self._name}: {meaning}", piece)
-        return piece
-
-    def _json(self, value: Any, place: str, root: FieldPath) -> bytearray:
-        data = bytearray(json.dumps(value, ensure_ascii=False).encode(errors="surrogatepass"))
-        collect_value(self._texts, data, f"{self._name}: {place}", root)
-        return data
+        return lambda: hidden_bytes(part.data) if self._is_whole else searched.text.encode("latin-1", errors="replace")
 
 
 # ---- Bundles ----

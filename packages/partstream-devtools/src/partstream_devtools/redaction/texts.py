@@ -97,35 +97,42 @@ class Piece(Protocol):
         ...
 
 
-class RawPiece:
-    """A string in JSON, with its escapes."""
+class BytesPiece:
+    """Bytes that are no JSON, and how the pieces of JSON are in theirs."""
 
     __slots__ = ("_data", "_end", "_start", "text")
 
     def __init__(self, data: bytearray, start: int, end: int) -> None:
         self._data, self._start, self._end = data, start, end
-        self.text = read_raw(bytes(data[start:end]))
+        self.text = self._read(bytes(data[start:end]))
 
     def replace(self, text: str) -> None:
-        """Writes other characters, in the escapes of those before."""
-        raw = write_raw(bytes(self._data[self._start : self._end]), text)
+        """Writes other characters.
+
+        Raises:
+            AssertionError: They are not as long as those before.
+        """
+        raw = self._written(bytes(self._data[self._start : self._end]), text)
         if len(raw) != self._end - self._start:
             raise AssertionError(f"a stand-in of {len(raw)} bytes for a piece of {self._end - self._start}")
         self._data[self._start : self._end] = raw
 
+    @staticmethod
+    def _read(raw: bytes) -> str:
+        return raw.decode(errors="surrogateescape")
 
-class BytesPiece:
-    """Bytes that are no JSON."""
+    @staticmethod
+    def _written(raw: bytes, text: str) -> bytes:
+        del raw
+        return text.encode(errors="surrogateescape")
 
-    __slots__ = ("_data", "_end", "_start", "text")
 
-    def __init__(self, data: bytearray, start: int, end: int) -> None:
-        self._data, self._start, self._end = data, start, end
-        self.text = bytes(data[start:end]).decode(errors="surrogateescape")
+class RawPiece(BytesPiece):
+    """A string in JSON, which keeps its escapes."""
 
-    def replace(self, text: str) -> None:
-        """Writes other characters."""
-        self._data[self._start : self._end] = text.encode(errors="surrogateescape")
+    __slots__ = ()
+    _read = staticmethod(read_raw)
+    _written = staticmethod(write_raw)
 
 
 class ValuePiece:
