@@ -40,7 +40,6 @@ from partstream.codec.checks import dataclass, replace
 from partstream.codec.system import LifeLocks
 from partstream.errors import CallerError, PartstreamError
 from partstream.lm.cancellation import Disposable, EventEmitter
-from partstream.tokens.amounts import amount_text
 from partstream_hub.directory import BudgetRule, Directory, Need
 from partstream_hub.store import values
 from partstream_hub.store.rows import Batch, BatchResult, Drop, Extend, Granted, Refused, Reserve, Settle
@@ -87,9 +86,7 @@ class BudgetSpentError(BudgetError):
     database has it, has ended."""
 
     def __init__(self, need: Need, window: values.Window) -> None:
-        rule, amounts = need.rule, (window.spent, window.reserved, window.limit)
-        took, held, most = (amount_text(rule.unit, one) for one in amounts)
-        super().__init__(f"the budget of {rule.owner} is used up: {took} spent and {held} reserved of {most}")
+        super().__init__(f"the budget of {need.rule.owner} is used up")
         self.need = need
         self.window = window
 

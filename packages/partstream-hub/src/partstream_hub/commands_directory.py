@@ -109,11 +109,10 @@ def _field_options(section: configuration.Section, names: Sequence[str] = ()) ->
 
 def _option(field: configuration.Field) -> Callable[[Any], Any]:
     name = _PREFIX + field.name
-    if field.form is configuration.Form.FLAG:
+    if isinstance(field.default, bool):
         return click.option(f"{field.option}/--no-{field.option[2:]}", name, default=None, help=f"{field.says}.")
-    is_many = field.form is configuration.Form.MANY
-    says = f"{field.says}{'; repeat for more' if is_many else ''}."
-    return click.option(field.option, name, metavar=field.metavar, multiple=is_many, help=says)
+    says = f"{field.says}{'; repeat for more' if field.is_many else ''}."
+    return click.option(field.option, name, metavar=field.metavar, multiple=field.is_many, help=says)
 
 
 def _given_fields(options: Mapping[str, Any], unset: tuple[str, ...] | None = None) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from decimal import Decimal, InvalidOperation
-from enum import Enum, StrEnum
+from enum import StrEnum
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from partstream.codec.checks import Expectation, dataclass
@@ -92,6 +92,13 @@ class HubDocument:
         return {one.name: fields for one, fields in self.entries.items() if one.section is section}
 
 
+_SECTIONS: Final = tuple(Section)
+
+
+def _ordered(entries: Iterable[EntryId]) -> list[EntryId]:
+    return sorted(entries, key=lambda one: (_SECTIONS.index(one.section), one.name))
+
+
 # ---- Faults ----
 
 _SHOWN_CHARACTERS: Final = 60  # characters of a wrong value that a fault shows
@@ -149,33 +156,22 @@ _UPSTREAM_EXPECTED: Final = (
 _UPSTREAM: Final = re.compile(r"(?P<provider>[^/]+)/(?P<model>.+?)(?:=(?P<weight>\d{1,6}))?")
 
 
-class Form(Enum):
-    """What the option of a field looks like."""
-
-    ONE = "one"
-    MANY = "many"  # it may be given several times
-    FLAG = "flag"  # it has a counterpart that begins with `--no-`
-
-
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One field of an entry."""
+    """One field of an entry; a default that is true or false makes its option a flag with a counterpart `--no-`."""
 
     name: str
     says: str  # what it sets, as a phrase
     read: Callable[[Any, str], Any]  # gives a value its one form; takes its place too, for the fault that it raises
     metavar: str = ""  # what follows the option in the help; empty for a flag
     default: Any = None  # the form of the value that holds where the field is left out
-    form: Form = Form.ONE
+    is_many: bool = False  # its option may be given several times, each time for one value
 
     @property
     def option(self) -> str:
-        """The option of the commands: of a field that may be given several times, for one value."""
-        name = self.name.removesuffix("s") if self.form is Form.MANY else self.name
+        """The option of the commands."""
+        name = self.name.removesuffix("s") if self.is_many else self.name
         return f"--{name.replace('_', '-')}"
-
-
-BOOLEAN: Final = Expectation("true or false", lambda value: isinstance(value, bool))
 
 
 def _count(least: int) -> Callable[[Any, str], int]:
@@ -190,13 +186,14 @@ def _count(least: int) -> Callable[[Any, str], int]:
 
 def _fitting(expectation: Expectation, expected: str = "") -> Callable[[Any, str], Any]:
     def read(value: Any, where: str) -> Any:
-        if not expectation.fits(value):
-            raise FaultError(where, value, expected or expectation.description)
-        return value
+        if expectation.fits(value):
+            return value
+        raise FaultError(where, value, expected or expectation.description)
 
     return read
 
 
+_BOOLEAN: Final = _fitting(Expectation("true or false", lambda value: isinstance(value, bool)))
 _model: Final = _fitting(MODEL_NAME, "the id of a model")
 
 
@@ -278,7 +275,7 @@ _BUDGETS: Final = Field(
     _budgets,
     "AMOUNT",
     (),
-    Form.MANY,
+    is_many=True,
 )
 _TIME_ZONE: Final = Field(
     "time_zone", "The time zone in which days, weeks and months of its budgets begin", _fitting(ZONE), "ZONE", "UTC"
@@ -291,14 +288,14 @@ _MODELS: Final = Field(
         sorted(set(_list_of(_pattern, "ids of models, or patterns such as gpt-*")(value, where)))
     ),
     "PATTERN",
-    form=Form.MANY,
+    is_many=True,
 )
 _RATES: Final = (
     Field("requests_per_minute", "How many requests may begin in a minute", _count(1), "N"),
     Field("tokens_per_minute", "How many tokens may be used in a minute", _count(1), "N"),
     Field("concurrent_answers", "How many answers may run at once", _count(1), "N"),
 )
-_DISABLED: Final = Field("disabled", "Refuse every request", _fitting(BOOLEAN), default=False, form=Form.FLAG)
+_DISABLED: Final = Field("disabled", "Refuse every request", _BOOLEAN, default=False)
 _ROWS: Final[Mapping[Section, tuple[Field, ...]]] = {
     Section.MODELS: (
         Field(
@@ -308,7 +305,7 @@ _ROWS: Final[Mapping[Section, tuple[Field, ...]]] = {
             lambda value, where: tuple(_list_of(_upstream, "upstreams such as work/gpt-5")(value, where)),
             "PROVIDER/MODEL",
             (),
-            Form.MANY,
+            is_many=True,
         ),
         Field(
             "fallbacks",
@@ -316,14 +313,13 @@ _ROWS: Final[Mapping[Section, tuple[Field, ...]]] = {
             lambda value, where: tuple(dict.fromkeys(_list_of(_model, "ids of models")(value, where))),
             "MODEL",
             (),
-            Form.MANY,
+            is_many=True,
         ),
         Field(
             "affinity",
             "Send the requests of a conversation to the same upstream, where its prompt is cached",
-            _fitting(BOOLEAN),
+            _BOOLEAN,
             default=True,
-            form=Form.FLAG,
         ),
         Field(
             "price",
@@ -349,7 +345,7 @@ _ROWS: Final[Mapping[Section, tuple[Field, ...]]] = {
     ),
     Section.PEOPLE: (
         Field("team", "The team of the person", _fitting(NAME, "the name of a team"), "NAME"),
-        Field("admin", "Let the person see and change the whole hub", _fitting(BOOLEAN), default=False, form=Form.FLAG),
+        Field("admin", "Let the person see and change the whole hub", _BOOLEAN, default=False),
         _BUDGETS,
         _TIME_ZONE,
         _MODELS,
@@ -458,18 +454,15 @@ class ConfigurationPlan:
 
 def plan_of(now: HubDocument, wanted: HubDocument) -> ConfigurationPlan:
     """The steps from one document to another; entries of tables that `wanted` leaves out stay."""
-    steps = {section: [*_steps(now, wanted, section)] for section in Section if section in wanted.sections}
-    put = [step for of_one in steps.values() for step in of_one if step.kind is not StepKind.REMOVED]
+    put: list[Step] = []
+    removed: list[Step] = []
+    for one in _ordered(now.entries.keys() | wanted.entries.keys()):
+        step = Step(one, now.entries.get(one), wanted.entries.get(one))
+        if one.section in wanted.sections and step.before != step.after:
+            (put if step.after is not None else removed).append(step)
     # An entry that names a team is removed before the team.
-    removed = [step for of_one in reversed(steps.values()) for step in of_one if step.kind is StepKind.REMOVED]
+    removed.sort(key=lambda step: _SECTIONS.index(step.id.section), reverse=True)
     return ConfigurationPlan((*put, *removed))
-
-
-def _steps(now: HubDocument, wanted: HubDocument, section: Section) -> Iterator[Step]:
-    before, after = now.of(section), wanted.of(section)
-    for name in sorted(before.keys() | after.keys()):
-        if before.get(name) != after.get(name):
-            yield Step(EntryId(section, name), before.get(name), after.get(name))
 
 
 # ---- The directory as a document, and the changes of a plan ----
@@ -499,13 +492,7 @@ def document_of(directory: Directory) -> HubDocument:
         one: {name: fields[name] for name, row in FIELDS[one.section].items() if fields[name] != row.default}
         for one, fields in found.items()
     }
-    return _document(entries, frozenset(Section))
-
-
-def _document(entries: Mapping[EntryId, Fields], sections: frozenset[Section]) -> HubDocument:
-    order = list(Section)
-    ordered = sorted(entries, key=lambda one: (order.index(one.section), one.name))
-    return HubDocument({one: entries[one] for one in ordered}, sections)
+    return HubDocument({one: entries[one] for one in _ordered(entries)}, frozenset(Section))
 
 
 def changes_of(plan: ConfigurationPlan, directory: Directory) -> Iterator[DirectoryChange]:
@@ -587,7 +574,8 @@ def read_hub_file(text: str, file: str = "hub.toml") -> HubDocument:
         raise unusable(f"invalid TOML ({error})") from None
     faults: list[UnexpectedValueError] = []
     entries = dict(_entries(tables, faults))
-    document = _document(entries, frozenset(section for section in Section if section in tables))
+    sections = frozenset(section for section in Section if section in tables)
+    document = HubDocument({one: entries[one] for one in _ordered(entries)}, sections)
     # Teams of people that the file has not; a table that it leaves out is not known here.
     teams = document.of(Section.TEAMS)
     for name, fields in document.of(Section.PEOPLE).items() if Section.TEAMS in document.sections else ():

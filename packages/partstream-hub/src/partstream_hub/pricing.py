@@ -11,11 +11,10 @@ answers of upstreams that may keep no limit.
 from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import astuple, replace
 from decimal import ROUND_CEILING, Decimal
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from partstream.codec.checks import MOST_DOLLARS, as_amount, as_count, dataclass
+from partstream.codec.checks import MOST_DOLLARS, as_amount, as_count, dataclass, fields, replace
 from partstream.codec.json_codec import dumps
 from partstream.lm.outputs import InboundRequest, Outcome
 from partstream.lm.parts import DataPart, MessagePart, ResponsePart, TextPart, ThinkingPart, ToolCallPart, Usage
@@ -109,8 +108,8 @@ def _price_of_cents(cents: object) -> int | None:
 
 
 def _highest(prices: Sequence[ModelPrice]) -> ModelPrice:
-    by_kind: Iterable[tuple[Any, ...]] = zip(*map(astuple, prices), strict=True)
-    highest: list[Any] = [max((one for one in kind if one is not None), default=None) for kind in by_kind]
+    kinds = ([getattr(price, one.name) for price in prices] for one in fields(ModelPrice))
+    highest: list[Any] = [max((one for one in kind if one is not None), default=None) for kind in kinds]
     return ModelPrice(*highest)
 
 
