@@ -309,8 +309,12 @@ def environment_layer(environment: Mapping[str, str]) -> Layer:
         and name not in variables
         and name not in _OTHER_VARIABLES
     )
-    notes = tuple(f"unknown setting {name} in the environment{_hint(name, variables)}" for name in others)
-    return Layer(SettingSource.ENVIRONMENT, given, notes)
+    notes = []
+    for name in others:
+        close = kinds.closest_name(name.removeprefix(_PREFIX), [one.removeprefix(_PREFIX) for one in variables])
+        hint = f"; did you mean {_PREFIX}{close}?" if close else ""
+        notes.append(f"unknown setting {name} in the environment{hint}")
+    return Layer(SettingSource.ENVIRONMENT, given, tuple(notes))
 
 
 def configuration_file(environment: Mapping[str, str]) -> Path:
@@ -370,12 +374,6 @@ def file_layer(path: Path, document: Mapping[str, Any]) -> Layer:
     return Layer(SettingSource.FILE, given, notes, str(path))
 
 
-def profile_layer(path: Path, name: str, settings: Mapping[str, Any]) -> Layer:
-    """The settings of one profile of the user's file."""
-    given = {one: RawValue(value, f"{path}: {PROFILES}.{name}.{one}") for one, value in _not_empty(settings).items()}
-    return Layer(SettingSource.PROFILE, given, name=f"the profile {kinds.shown_name(name)} in {path}")
-
-
 def is_readable_by_all(path: Path) -> bool:
     """Whether any user of this machine may read a file; False where its mode does not tell (Windows)."""
     return os.name == "posix" and bool(path.stat().st_mode & stat.S_IROTH)
@@ -390,11 +388,6 @@ def _json(text: str, variable: str) -> Any:
         return loads(text.encode())
     except JSONDecodeError:
         raise kinds.ConfigurationError(variable, "invalid JSON", "JSON, such as true, 5, [...] or {...}") from None
-
-
-def _hint(name: str, variables: Mapping[str, object]) -> str:
-    close = kinds.closest_name(name.removeprefix(_PREFIX), [one.removeprefix(_PREFIX) for one in variables])
-    return f"; did you mean {_PREFIX}{close}?" if close else ""
 
 
 # ---- Resolution ----
@@ -581,13 +574,17 @@ def read_profiles(path: Path, document: Mapping[str, Any]) -> dict[str, Layer]:
     where = f"{path}: {PROFILES}"
     if not isinstance(given, dict):
         raise kinds.ConfigurationError(where, type(given).__name__, "tables such as [profiles.work]")
+    layers = {}
     for name, settings in given.items():
         if not isinstance(settings, dict):
             spot = f"{where}.{kinds.shown_name(name)}"
             raise kinds.ConfigurationError(
                 spot, type(settings).__name__, f"a table [profiles.{kinds.shown_name(name)}]"
             )
-    return {name: profile_layer(path, name, settings) for name, settings in given.items()}
+        raws = {one: RawValue(value, f"{where}.{name}.{one}") for one, value in _not_empty(settings).items()}
+        shown_name = f"the profile {kinds.shown_name(name)} in {path}"
+        layers[name] = Layer(SettingSource.PROFILE, raws, name=shown_name)
+    return layers
 
 
 def chosen_profile(profiles: Mapping[str, Layer], layers: Iterable[Layer]) -> str | None:

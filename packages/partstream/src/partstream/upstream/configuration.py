@@ -252,10 +252,6 @@ PRICE_ROWS: Final = (
 )  # fmt: skip
 
 
-def _prices(given: dict[str, dict[str, Any]], _where: str) -> dict[str, Pricing]:
-    return {pattern: Pricing(**fields, is_own=True) for pattern, fields in given.items()}
-
-
 def _budget(value: str, where: str) -> str:
     from partstream.tokens import amounts  # noqa: PLC0415 - few have a budget
 
@@ -322,7 +318,9 @@ _MONEY_ROWS: Final = (
     Setting("prices", kinds.BODY,
         "What models cost, by id or pattern, in US dollars a million tokens; it goes before what the server lists or "
         "reports ([costs](vscode.md#tokens-and-costs))",
-        sets="selection.prices", contents=Contents(Nesting.BY_NAME, PRICE_ROWS, _prices), dialog=Dialog("Prices")),
+        sets="selection.prices", dialog=Dialog("Prices"),
+        contents=Contents(Nesting.BY_NAME, PRICE_ROWS,
+            lambda given, _: {pattern: Pricing(**fields, is_own=True) for pattern, fields in given.items()})),
 )  # fmt: skip
 
 

@@ -162,14 +162,11 @@ def known_wires() -> tuple[CandidateProtocol, ...]:
     )
 
 
-def probed_wires(wires: Sequence[CandidateProtocol]) -> tuple[CandidateProtocol, ...]:
-    """The protocols whose endpoints are asked for where the address alone does not decide."""
-    return tuple(one for one in wires if one.empty_request is not None and not one.own_base_path)[:_MOST_PROBED]
-
-
-def probed_elsewhere(wires: Sequence[CandidateProtocol]) -> tuple[CandidateProtocol, ...]:
-    """The protocols with an empty request whose base path is their own."""
-    return tuple(one for one in wires if one.empty_request is not None and one.own_base_path)[:_MOST_ELSEWHERE]
+def probed_wires(wires: Sequence[CandidateProtocol], *, elsewhere: bool = False) -> tuple[CandidateProtocol, ...]:
+    """The protocols whose endpoints are asked for where the address alone does not decide: those beside the others, or
+    those `elsewhere`, whose base path is their own."""
+    probed = (one for one in wires if one.empty_request is not None and bool(one.own_base_path) is elsewhere)
+    return tuple(probed)[: _MOST_ELSEWHERE if elsewhere else _MOST_PROBED]
 
 
 # ---- The signs in answers ----
@@ -545,7 +542,7 @@ async def _ask(
     asked for at once where the address or the list of models tells a server that speaks it, and everywhere else last.
     """
     url, endpoints = configuration.base_url, [wire.path for wire in wires]
-    probed, own = probed_wires(wires), probed_elsewhere(wires)
+    probed, own = probed_wires(wires), probed_wires(wires, elsewhere=True)
     meant = base_urls(url, endpoints)
     if any(wire not in (*probed, *own) for wire in wires_at_path(path_of(url), wires)):
         meant = meant[:1]

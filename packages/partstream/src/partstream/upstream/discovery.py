@@ -33,7 +33,6 @@ from partstream.upstream.model_shapes import Fields, Problem
 V = TypeVar("V")
 
 _logger = logging.getLogger("partstream.models")
-_MAX_BODY: Final = 8 * 1024 * 1024
 _MAX_QUESTIONS: Final = 1000
 _ROUNDS: Final = 3
 """The list, the native list, the models: after these, no answer leads to further questions."""
@@ -55,7 +54,7 @@ class FetchResponse(NamedTuple):
 
 
 class Fetch(Protocol):
-    """Sends one request to the upstream, with its keys and within its time limits."""
+    """Sends one request to the upstream, with its keys and within its limits of time and size."""
 
     async def __call__(self, path: str, headers: Mapping[str, str], body: bytes | None = None) -> FetchResponse:
         """Gets `path`, from the root of the host and with its query if it has one, or posts `body` to it.
@@ -305,19 +304,14 @@ class ModelDiscovery:
     def _parsed(self, question: FactRequest, response: FetchResponse) -> object:
         if response.status != 200:
             raise self._refusal(response)
-        if len(response.body) > _MAX_BODY:
-            got, expected = f"{len(response.body):,} bytes", f"at most {_MAX_BODY:,}"
-        else:
-            try:
-                document: object = loads(response.body)
-            except JSONDecodeError as error:
-                raise self._refusal(response) from error
-            if document is not None:  # null would mean an absent document
-                return document
-            got, expected = "null", "a JSON object"
-        raise errors.UpstreamProtocolError(
-            event_type=f"the answer of {question.path}", field=None, got=got, expected=expected
-        )
+        try:
+            document: object = loads(response.body)
+        except JSONDecodeError as error:
+            raise self._refusal(response) from error
+        if document is None:  # null would mean an absent document
+            where = f"the answer of {question.path}"
+            raise errors.UpstreamProtocolError(event_type=where, field=None, got="null", expected="a JSON object")
+        return document
 
     async def _response(self, path: str, headers: Mapping[str, str], body: bytes | None) -> FetchResponse:
         try:
@@ -410,10 +404,15 @@ class Composition:
         # The root of a server's native API is before `/v1`, or before the `/api` of the native API itself.
         self._root = root = next((path.removesuffix(end) for end in ("/v1", "/api") if path.endswith(end)), None)
         catalogue = self._listed(lists or list_questions(base_path))
-        windows: Mapping[str, Fact[int]] = {}
+        windows: dict[str, Fact[int]] = {}
         if root is not None:
             catalogue = self._with_native_lists(catalogue, root)
-            windows = self._windows(catalogue, root)
+            # The windows of the models that are loaded, by their ids, at a server that lists them.
+            paths = [entry.details.running_path for entry in catalogue.entries.values() if entry.details is not None]
+            for one in dict.fromkeys(filter(None, paths)):
+                read, found = model_shapes.read_running(self._answer_to(FactRequest(root + one)))
+                windows |= read
+                self.problems += found
         records = []
         for model_id, entry in catalogue.entries.items():
             record = self._detailed(entry) if is_wanted(model_id) else entry.record
@@ -451,16 +450,6 @@ class Composition:
                 if document is not None:
                     catalogue = with_native_list(catalogue, self._read(document))
         return catalogue
-
-    def _windows(self, catalogue: Catalogue, root: str) -> Mapping[str, Fact[int]]:
-        """The windows of the models that are loaded, by their ids, at a server that lists them."""
-        windows: dict[str, Fact[int]] = {}
-        known = [entry.details.running_path for entry in catalogue.entries.values() if entry.details is not None]
-        for path in dict.fromkeys(filter(None, known)):
-            read, found = model_shapes.read_running(self._answer_to(FactRequest(root + path)))
-            windows |= read
-            self.problems += found
-        return windows
 
     def _detailed(self, entry: CatalogueEntry) -> ModelRecord | None:
         """The record with the details of the model; None if the model is not a language model."""

@@ -111,11 +111,6 @@ class RawRequest:
         """Whether it limits its answer."""
         return any(value_at(self.document, place) is not None for place in self.rules.output_limits)
 
-    def chooses_tools(self) -> bool:
-        """Whether it chooses tools by more than a word that allows all of them."""
-        said = self.document.get("tool_choice")
-        return (said.get("type") if isinstance(said, Mapping) else said) not in (None, *_ALL_TOOLS)
-
     def limited(self, limit: int | None) -> RawRequest:
         """The request with the limit of a setting, which is one for requests without a limit of their own."""
         if limit is None or self.names_a_limit():
@@ -165,6 +160,7 @@ class RawRequest:
 
 
 _ALL_TOOLS: Final = ("auto", "required", "any")
+"""The choices of tools that allow all of them."""
 
 
 def value_at(document: Any, place: Sequence[str]) -> Any:
@@ -203,18 +199,15 @@ def _opened(value: Any, origin: str, *, seals: bool) -> Any:
                         raise LookupError
             return {name: _opened(one, origin, seals=seals) for name, one in {**value, **item}.items()}
         case str() if any(seal in value.encode(errors="replace") for seal in SEALS):
-            if not seals or origin in _origins(value):
+            texts = _SEALED.findall(value)  # also in base64
+            found = (one if "." in one else b64decode(one + "=" * (-len(one) % 4)).decode() for one in texts)
+            states = [open_state(one) for one in found]
+            if not seals or any(one is not None and one.beside.get(ORIGIN) == origin for one in states):
                 raise LookupError
     return value
 
 
 _SEALED: Final = re.compile(r"partstream1\.[\w.-]+|cGFydHN0cmVhbTEu[\w+/]+", re.ASCII)
-
-
-def _origins(text: str) -> set[object]:
-    """Who has given the state that is sealed in a text, also in base64."""
-    found = (one if "." in one else b64decode(one + "=" * (-len(one) % 4)).decode() for one in _SEALED.findall(text))
-    return {sealed.beside.get(ORIGIN) for one in found if (sealed := open_state(one)) is not None}
 
 
 _MODEL_FIELD: Final = re.compile(rb'"model"\s*:\s*("(?:[^"\\]|\\.)*+")', re.DOTALL)
@@ -271,8 +264,10 @@ def obstacle_at(
         return Obstacle.WIRE
     if asked[0] is not raw.messages or asked[1] is not raw.options:
         return Obstacle.ASKED
-    if not reads_tool_choice and raw.refusal is None and raw.chooses_tools():
-        return Obstacle.CHOICE
+    if not reads_tool_choice and raw.refusal is None:
+        choice = raw.document.get("tool_choice")
+        if (choice.get("type") if isinstance(choice, Mapping) else choice) not in (None, *_ALL_TOOLS):
+            return Obstacle.CHOICE
     settings = configuration.request_settings(model_id)
     is_usual = _of_stream(configuration.stream) == _USUAL_STREAM and _of_request(settings) == _USUAL_SETTINGS
     if not is_usual or configuration.errors is not ErrorMode.REJECT:

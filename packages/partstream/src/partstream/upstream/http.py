@@ -44,7 +44,7 @@ from partstream.upstream.attempts import Asking, Attempts, carry_out
 from partstream.upstream.context import CapturedRequest, ExchangeTap
 from partstream.upstream.discovery import FetchResponse
 from partstream.upstream.forwarding import SEALING_HEADER
-from partstream.upstream.http_connection import PlainAnswer, PlainRequest, client_errors, httpx2
+from partstream.upstream.http_connection import PORTS, PlainAnswer, PlainRequest, client_errors, httpx2
 from partstream.upstream.http_errors import redacted_error
 
 if TYPE_CHECKING:
@@ -230,7 +230,6 @@ _PLAIN_URL: Final = re.compile(
     re.ASCII,
 )
 """A URL of which nothing has to be written in another way."""
-_PORTS: Final = {"http": 80, "https": 443}
 
 
 @lru_cache(maxsize=64)
@@ -240,11 +239,11 @@ def place_of(base_url: str, path: str, query: str) -> _Place:
     shown = endpoint.without_query(url)
     if (plain := _PLAIN_URL.fullmatch(url)) is not None:
         scheme, name, said, target = plain.groups()
-        port = int(said or 0) or _PORTS[scheme]
-        host = name if port == _PORTS[scheme] else f"{name}:{port}"
+        port = int(said or 0) or PORTS[scheme]
+        host = name if port == PORTS[scheme] else f"{name}:{port}"
         return _Place(url, shown, target.encode(), host, (scheme, name, port, None))
     parsed = httpx2.URL(url)
-    origin = (parsed.scheme, parsed.raw_host.decode(), parsed.port or _PORTS[parsed.scheme], None)
+    origin = (parsed.scheme, parsed.raw_host.decode(), parsed.port or PORTS[parsed.scheme], None)
     return _Place(url, shown, parsed.raw_path, httpx2.Request("GET", parsed).headers["host"], origin)
 
 

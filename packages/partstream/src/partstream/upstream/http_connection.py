@@ -47,7 +47,8 @@ def client_errors(*others: type[Exception], name: str = "RequestError") -> tuple
 KEPT: Final = 64
 """Idle connections that are kept: of a server with many clients, each answer takes one."""
 _KEPT_SECONDS: Final = 5.0
-_PORTS: Final = {"http": 80, "https": 443}
+PORTS: Final = {"http": 80, "https": 443}
+"""The usual port of a scheme."""
 Origin: TypeAlias = tuple[str, str, int, str | None]
 """A server: scheme, host, port, and the name in its certificate where that is not the host."""
 
@@ -100,10 +101,10 @@ class DirectTransport:
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """Sends a request and returns its answer when the head has come."""
         scheme = request.url.scheme
-        if scheme not in _PORTS or not request.url.host:
+        if scheme not in PORTS or not request.url.host:
             raise httpx2.UnsupportedProtocol(f"got a URL of the kind {scheme!r}, expected http or https and a host")
         name = request.extensions.get("sni_hostname")
-        origin = (scheme, request.url.raw_host.decode(), request.url.port or _PORTS[scheme], name)
+        origin = (scheme, request.url.raw_host.decode(), request.url.port or PORTS[scheme], name)
         asked = PlainRequest(
             request.method,
             request.extensions.get("target", request.url.raw_path),

@@ -24,11 +24,10 @@ from partstream.lm.parts import DataPart, ResponsePart
 from partstream.upstream.configuration import GatewayConfiguration
 from partstream.upstream.endpoint import without_query
 from partstream.upstream.http import Connections, HTTPAnswer, OutboundHead, place_of
-from partstream.upstream.http_connection import httpx2
+from partstream.upstream.http_connection import PORTS, httpx2
 
 _logger = logging.getLogger("partstream.upstreams")
 
-_PORTS: Final = {"http": 80, "https": 443}
 _MOST_REDIRECTS: Final = 3
 _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 
@@ -134,17 +133,17 @@ class LinkedFiles:
     async def _checked(self, address: str) -> str:
         """A checked IP address for the host: its name might mean another one a moment later."""
         url = urlsplit(address)
-        if url.scheme not in _PORTS or not url.hostname:
+        if url.scheme not in PORTS or not url.hostname:
             raise _NotFetchedError("it is no http or https URL")
         if "@" in url.netloc:
             raise _NotFetchedError("it holds a user name")
-        port = url.port or _PORTS[url.scheme]
+        port = url.port or PORTS[url.scheme]
         # All IP addresses of the host; any of them may be used.
         rows = await asyncio.get_running_loop().getaddrinfo(url.hostname, port, type=1)  # SOCK_STREAM
         found = [ip_address(str(row[4][0]).partition("%")[0]) for row in rows]
         # Scheme, host and port (RFC 6454 section 4).
         own = urlsplit(self._configuration.base_url)
-        origins = {(one.scheme, one.hostname, one.port or _PORTS.get(one.scheme)) for one in (url, own)}
+        origins = {(one.scheme, one.hostname, one.port or PORTS.get(one.scheme)) for one in (url, own)}
         if len(origins) > 1 and not all(map(is_public, found)):
             raise _NotFetchedError("it leads to this machine or its network")
         return str(found[0])

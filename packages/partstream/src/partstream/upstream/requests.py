@@ -96,7 +96,7 @@ class RequestSender:
     Args:
         fingerprint: Its identity: a digest, never an address.
         tokens: Makes the tokens of a request to a model.
-        refused: The fields that the models refused before; None for none.
+        refused: The fields that the models refused before.
         server: The known server that it was found out to be; None for the one at the base URL.
         capabilities: Gives the known capabilities of a model by its id.
         spending: Admits each request; None where there is no budget and no limit of requests.
@@ -108,12 +108,10 @@ class RequestSender:
         http: UpstreamHTTP,
         fingerprint: str,
         tokens: Callable[[LanguageModelChatInformation, ModelCall], RequestTokens],
-        refused: RefusedFields | None = None,
-        server: KnownServer | None = None,
-        capabilities: Callable[[str], preparation.ModelCapabilities] = lambda model_id: (
-            preparation.UNKNOWN_CAPABILITIES
-        ),
-        spending: Spending | None = None,
+        refused: RefusedFields,
+        server: KnownServer | None,
+        capabilities: Callable[[str], preparation.ModelCapabilities],
+        spending: Spending | None,
     ) -> None:
         self.configuration = configuration
         self.protocol = PROTOCOLS[configuration.protocol]
@@ -124,7 +122,7 @@ class RequestSender:
         self.counts = UpstreamCounts(http.fetch, http.base_path, self.writer.count)
         self.fingerprint = fingerprint
         self.tokens = tokens
-        self.refused = refused or RefusedFields()
+        self.refused = refused
         self.spending = spending
         self.server = server or server_at(configuration.base_url)
         self._capabilities = capabilities

@@ -20,7 +20,6 @@ from partstream.upstream.detection import (
     decide_by_host,
     is_last,
     joined,
-    probed_elsewhere,
     probed_wires,
 )
 from partstream.upstream.discovery import FetchResponse
@@ -302,7 +301,7 @@ def _asked_too(responses: Sign, chat: Sign, own: Sign, base_url: str = "http://1
 
 def test_it_is_asked_for_apart_from_those_that_stand_beside_each_other():
     assert probed_wires((RESPONSES, OWN, CHAT)) == (RESPONSES, CHAT)
-    assert probed_elsewhere((RESPONSES, OWN, CHAT)) == (OWN,)
+    assert probed_wires((RESPONSES, OWN, CHAT), elsewhere=True) == (OWN,)
 
 
 def test_it_wins_where_it_alone_is_complete_and_the_reason_says_what_the_others_lose():
