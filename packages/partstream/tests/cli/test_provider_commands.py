@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from commands import call, run
-from partstream.config.examination import CheckStatus, TrialLimits, examine_provider
+from partstream.config.examination import CheckStatus, examine_provider
 
 HEAD = "from partstream import *\n"
 CLASS = """
@@ -182,14 +182,15 @@ SLOW = {
 
 @pytest.mark.parametrize(("answers", "counts", "subject", "says"), SLOW.values(), ids=SLOW)
 def test_a_provider_that_does_not_end_is_not_waited_for(
-    answers: str, counts: str, subject: str, says: str, tmp_path: Path
+    answers: str, counts: str, subject: str, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
+    for name in ("COUNT_SECONDS", "ANSWER_SECONDS"):
+        monkeypatch.setattr(f"partstream.config.examination.{name}", 0.1)
     file = tmp_path / "file.py"
     file.write_text("import asyncio\n" + _own(answers=answers, counts=counts))
 
     async def test() -> None:
-        limits = TrialLimits(count_seconds=0.1, answer_seconds=0.1)
-        found = await examine_provider(str(file), asks=subject == "answer", limits=limits)
+        found = await examine_provider(str(file), asks=subject == "answer")
         assert (found[-1].subject, found[-1].verdict) == (subject, CheckStatus.PROBLEM)
         assert says in found[-1].says
 

@@ -575,9 +575,7 @@ _MEND: Final = "fix this line"
 _MOST_NAMES: Final = 10
 
 
-async def examine_provider(
-    source: str, model_id: str | None = None, *, asks: bool = False, limits: TrialLimits | None = None
-) -> list[Finding]:
+async def examine_provider(source: str, model_id: str | None = None, *, asks: bool = False) -> list[Finding]:
     """Runs all checks in the order in which a host needs them; leaves out the checks that depend on a failed one.
 
     Args:
@@ -594,7 +592,7 @@ async def examine_provider(
         "provider", CheckStatus.FINE, f"{source} was loaded; its provider is of type {type(provider).__name__}"
     )
     try:
-        return [loaded, *await examine_loaded(provider, default_name(source), model_id, asks=asks, limits=limits)]
+        return [loaded, *await examine_loaded(provider, default_name(source), model_id, asks=asks)]
     finally:
         aclose: Any = getattr(provider, "aclose", None)
         if aclose is not None:
@@ -607,7 +605,6 @@ async def examine_loaded(
     model_id: str | None = None,
     *,
     asks: bool = False,
-    limits: TrialLimits | None = None,
     advice: Advice = AT_A_TERMINAL,
 ) -> list[Finding]:
     """Runs the checks of a provider that was loaded; leaves out the checks that depend on a failed one.
@@ -616,7 +613,7 @@ async def examine_loaded(
         provider: The provider, which is not closed.
     """
     words = replace(advice, not_asked="") if asks else advice
-    return await _Examination(provider, vendor, limits or TrialLimits(), words).run(model_id, asks=asks)
+    return await _Examination(provider, vendor, words).run(model_id, asks=asks)
 
 
 def finding_on_load(error: BaseException, file: Path | None) -> Finding:
@@ -631,13 +628,12 @@ def finding_on_load(error: BaseException, file: Path | None) -> Finding:
     return Finding("provider", CheckStatus.PROBLEM, str(fault_of(error, file)), advice)
 
 
-@dataclass(frozen=True, slots=True)
-class TrialLimits:
-    """How long a provider is waited for."""
-
-    count_seconds: float = 10.0  # the wait for a count of tokens
-    answer_seconds: float = 60.0  # the wait for the end of the answer
-    characters: int = 2_000  # the characters of text after which the answer is stopped
+COUNT_SECONDS: Final = 10.0
+"""The wait for a count of tokens."""
+ANSWER_SECONDS: Final = 60.0
+"""The wait for the end of the answer."""
+_ENOUGH: Final = 2_000
+"""The characters of text after which the answer is stopped."""
 
 
 @dataclass(slots=True)
@@ -648,12 +644,12 @@ class _Taken:
     calls: int = 0
     is_cut: bool = False
 
-    async def read(self, response: LanguageModelChatResponse, most: int) -> None:
+    async def read(self, response: LanguageModelChatResponse) -> None:
         """Counts what comes, until the end or until there is enough of it."""
         async for part in response:
             self.characters += len(part.value) if isinstance(part, TextPart) else 0
             self.calls += isinstance(part, ToolCallPart)
-            if self.characters >= most:
+            if self.characters >= _ENOUGH:
                 self.is_cut = True
                 return
 
@@ -668,7 +664,6 @@ class _Examination:
 
     provider: LanguageModelChatProvider
     vendor: str  # the name that errors give it
-    limits: TrialLimits  # how long it is waited for
     advice: Advice  # what helps at the place of the person
     violations: list[Violation] = field(default_factory=list)  # the rules of the contract that its answer broke
 
@@ -708,13 +703,13 @@ class _Examination:
         for what in ("twelve chars", ChatMessage.user("twelve chars")):
             kind = "text" if isinstance(what, str) else "message"
             try:
-                async with asyncio.timeout(self.limits.count_seconds) as limit:
+                async with asyncio.timeout(COUNT_SECONDS) as limit:
                     count: object = await self.provider.provide_token_count(
                         model.information, what, CancellationToken()
                     )
             except Exception as error:
                 if limit.expired():
-                    says = f"counting a {kind} took more than {self.limits.count_seconds:g} s"
+                    says = f"counting a {kind} took more than {COUNT_SECONDS:g} s"
                     return Finding("token counts", CheckStatus.PROBLEM, says, "count without asking a server")
                 return Finding(
                     "token counts", CheckStatus.PROBLEM, f"counting a {kind} failed: {fault_of(error)}", _MEND
@@ -733,10 +728,10 @@ class _Examination:
         taken = _Taken()
         response = model.stream(_QUESTION)
         try:
-            async with asyncio.timeout(self.limits.answer_seconds), response:
-                await taken.read(response, self.limits.characters)
+            async with asyncio.timeout(ANSWER_SECONDS), response:
+                await taken.read(response)
         except TimeoutError:
-            says = f"{model.id} had not ended its answer after {self.limits.answer_seconds:g} s: {taken}"
+            says = f"{model.id} had not ended its answer after {ANSWER_SECONDS:g} s: {taken}"
             advice = "VS Code keeps waiting, as long as the user does"
             return [*self._broken(), Finding("answer", CheckStatus.PROBLEM, says, advice)]
         except PartstreamError as error:

@@ -275,9 +275,7 @@ class Ledger:
         None where the file cannot be read now; without a file there are none.
         """
         name, query = storable_text(upstream), ledger_file.READ_REFUSALS
-        rows = self._read(
-            lambda file: file.read(query, (name,)) if file.read(ledger_file.HAS_TABLE, ("refusals",)) else []
-        )
+        rows = self._read(lambda file: file.read(query, (name,)))
         if rows is None:
             return None
         found = {model: dict(fields) for model, fields in self._told_refusals.get(upstream, {}).items()}

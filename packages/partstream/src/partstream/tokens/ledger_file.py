@@ -82,7 +82,7 @@ ADDED_TABLES: Final = (
     "CREATE INDEX IF NOT EXISTS answers_by_time ON answers (time)",
     "CREATE TABLE IF NOT EXISTS completions (day TEXT PRIMARY KEY, shown INTEGER, accepted INTEGER) WITHOUT ROWID",
 )
-"""Tables that a file of the same version may lack: the first write adds them, so that no file is renamed for them."""
+"""Tables that a file of the same version may lack: they are added when it is opened, so that no file is renamed."""
 
 CAPACITIES: Final[Mapping[str, tuple[int, str]]] = {
     "counts": (100_000, "used"),
@@ -104,7 +104,6 @@ READ_COUNTS: Final = (
 READ_TOTALS: Final = "SELECT digest, scope, tools, tools_tokens, reported, used FROM totals WHERE digest IN ({places})"
 READ_SAMPLES: Final = "SELECT ratio, weight FROM samples WHERE family = ? ORDER BY id DESC LIMIT ?"
 READ_LIMITS: Final = "SELECT model, tokens, learned FROM limits WHERE upstream = ?"
-HAS_TABLE: Final = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?"
 READ_REFUSALS: Final = "SELECT model, field, learned FROM refusals WHERE upstream = ?"
 READ_ANSWERS: Final = (
     "SELECT time, model, input, output, cached, reasoning, cost, client, session, kind, retry, is_kept FROM answers"
@@ -309,8 +308,6 @@ class LedgerFile:
 
     def _commit(self, connection: sqlite3.Connection) -> bool:
         with transaction(connection):
-            for statement in ADDED_TABLES:
-                connection.execute(statement)
             for sql, same in groupby(self._unwritten, key=itemgetter(0)):
                 self._execute(connection, sql, [row for _, rows in same for row in rows])
             if self._writes % _TRIMMED_EVERY == 0:  # the oldest tenth of each full table goes
@@ -365,14 +362,15 @@ class LedgerFile:
                     path.chmod(mode & 0o700)
         use_write_ahead_log(connection, _BUSY)
         connection.execute("PRAGMA synchronous = NORMAL")
-        if is_made:
-            return
-        with transaction(connection):
-            if not _is_made(connection):  # otherwise another process was first
-                for statement in SCHEMA:
-                    connection.execute(statement)
-                connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-                connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+        if not is_made:
+            with transaction(connection):
+                if not _is_made(connection):  # otherwise another process was first
+                    for statement in SCHEMA:
+                        connection.execute(statement)
+                    connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+                    connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+        for statement in ADDED_TABLES:
+            connection.execute(statement)
 
     # ---- renaming a broken file ----
 
@@ -686,8 +684,6 @@ def _last_number(file: LedgerFile) -> int:
 
 def read_answer_rows(file: LedgerFile, since: date) -> list[AnswerRow]:
     """The answers that this machine served since a day of the local calendar, oldest first."""
-    if not file.read(HAS_TABLE, ("answers",)):
-        return []
     rows = file.read(READ_ANSWERS, (_start_of(since),))
     answers = []
     for at, model, *numbers, client, session, kind, retry, is_kept in rows:
@@ -709,8 +705,6 @@ def read_answer_rows(file: LedgerFile, since: date) -> list[AnswerRow]:
 
 def read_completions(file: LedgerFile, since: date) -> Mapping[str, Completions]:
     """The completions in the editor since a day of the local calendar, by the day, as `2026-11-21`."""
-    if not file.read(HAS_TABLE, ("completions",)):
-        return {}
     rows = file.read(READ_COMPLETIONS, (since.isoformat(),))
     return {str(day): Completions(as_count(shown) or 0, as_count(accepted) or 0) for day, shown, accepted in rows}
 

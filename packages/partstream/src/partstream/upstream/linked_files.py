@@ -14,7 +14,6 @@ from typing import Final
 from urllib.parse import urljoin, urlsplit
 
 from partstream._version import __version__
-from partstream.codec.checks import dataclass
 from partstream.codec.text import bare_media_type
 from partstream.conversation.citations import linked_file
 from partstream.conversation.media import sniff
@@ -41,12 +40,10 @@ _ISATAP: Final = (0x00005EFE, 0x02005EFE)
 """What comes before the IPv4 address in an address of ISATAP (RFC 5214 section 6.1)."""
 
 
-@dataclass(frozen=True, slots=True)
-class FetchLimits:
-    """The limits of fetching: the most bytes of a file, and the most seconds for it, redirects included."""
-
-    size: int = 16 * 1024 * 1024
-    seconds: float = 20.0
+MOST_BYTES: Final = 16 * 1024 * 1024
+"""Of a file."""
+MOST_SECONDS: Final = 20.0
+"""For a file, redirects included."""
 
 
 class _NotFetchedError(Exception):
@@ -63,90 +60,85 @@ def is_public(address: IPv4Address | IPv6Address) -> bool:
     return address.is_global and not any(address in network for network in _INSIDE) and not address.is_multicast
 
 
-class LinkedFiles:
-    """Fetches the files in the answers of one upstream, in its way through proxies; serves any number of answers at
-    once."""
+async def fetched(configuration: GatewayConfiguration, part: DataPart) -> ResponsePart:
+    """The file at the address of a part of an upstream's answer, as bytes; a link for the chat if it cannot be
+    fetched. It goes the upstream's way through proxies."""
+    address = part.data.decode()
+    try:
+        async with asyncio.timeout(MOST_SECONDS):
+            asked = address
+            for _ in range(_MOST_REDIRECTS + 1):
+                found = await _ask(configuration, asked)
+                if isinstance(found, DataPart):
+                    return found
+                asked = urljoin(asked, found)
+        reason = f"more than {_MOST_REDIRECTS} redirects"
+    except TimeoutError:
+        reason = f"it took longer than {MOST_SECONDS:g} s"
+    except _NotFetchedError as error:
+        reason = str(error)
+    except (httpx2.HTTPError, httpx2.InvalidURL, PartstreamError, OSError, ValueError) as error:
+        reason = type(error).__name__
+    _logger.info("a file of the answer is shown as a link: %s: %s", _shown(address), reason)
+    return linked_file(address, FileMode.LINK) or part
 
-    def __init__(self, configuration: GatewayConfiguration, limits: FetchLimits = FetchLimits()) -> None:
-        self._configuration = configuration
-        self._limits = limits
 
-    async def fetched(self, part: DataPart) -> ResponsePart:
-        """The file at a part's address as bytes; a link for the chat if the file cannot be fetched."""
-        address = part.data.decode()
-        try:
-            async with asyncio.timeout(self._limits.seconds):
-                asked = address
-                for _ in range(_MOST_REDIRECTS + 1):
-                    found = await self._ask(asked)
-                    if isinstance(found, DataPart):
-                        return found
-                    asked = urljoin(asked, found)
-            reason = f"more than {_MOST_REDIRECTS} redirects"
-        except TimeoutError:
-            reason = f"it took longer than {self._limits.seconds:g} s"
-        except _NotFetchedError as error:
-            reason = str(error)
-        except (httpx2.HTTPError, httpx2.InvalidURL, PartstreamError, OSError, ValueError) as error:
-            reason = type(error).__name__
-        _logger.info("a file of the answer is shown as a link: %s: %s", _shown(address), reason)
-        return linked_file(address, FileMode.LINK) or part
+async def _ask(own: GatewayConfiguration, address: str) -> DataPart | str:
+    """The file, or the address that it is redirected to."""
+    # Nothing of the upstream goes along: no key, no header, no cookie.
+    to_file = GatewayConfiguration(
+        address,
+        allow_insecure_http=True,
+        timeouts=own.timeouts,
+        proxy=own.proxy,
+        verify_certificates=own.verify_certificates,
+    )
+    address_of_host = await _checked(own.base_url, address)
+    async with aclosing(Connections(to_file)) as connections:
+        connections.open()
+        place = place_of(address, urlsplit(address).path, "")
+        if connections.proxy is None:  # a proxy looks the name up itself
+            scheme, name, port, _ = place.origin
+            place = place._replace(origin=(scheme, address_of_host, port, name))  # the name is in the certificate
+        headers = {"host": place.host, "user-agent": f"partstream/{__version__}", "accept-encoding": "identity"}
+        head = OutboundHead("GET", place, headers, {})
+        async with aclosing(HTTPAnswer(await connections.send(head, b"", None), head)) as answer:
+            if answer.status in _REDIRECTS and "location" in answer.fields:
+                return answer.fields["location"]
+            return await _read(answer)
 
-    async def _ask(self, address: str) -> DataPart | str:
-        """The file, or the address that it is redirected to."""
-        # Nothing of the upstream goes along: no key, no header, no cookie.
-        own = self._configuration
-        to_file = GatewayConfiguration(
-            address,
-            allow_insecure_http=True,
-            timeouts=own.timeouts,
-            proxy=own.proxy,
-            verify_certificates=own.verify_certificates,
-        )
-        address_of_host = await self._checked(address)
-        async with aclosing(Connections(to_file)) as connections:
-            connections.open()
-            place = place_of(address, urlsplit(address).path, "")
-            if connections.proxy is None:  # a proxy looks the name up itself
-                scheme, name, port, _ = place.origin
-                place = place._replace(origin=(scheme, address_of_host, port, name))  # the name is in the certificate
-            headers = {"host": place.host, "user-agent": f"partstream/{__version__}", "accept-encoding": "identity"}
-            head = OutboundHead("GET", place, headers, {})
-            async with aclosing(HTTPAnswer(await connections.send(head, b"", None), head)) as answer:
-                if answer.status in _REDIRECTS and "location" in answer.fields:
-                    return answer.fields["location"]
-                return await self._read(answer)
 
-    async def _read(self, answer: HTTPAnswer) -> DataPart:
-        if answer.status != 200:
-            raise _NotFetchedError(f"HTTP {answer.status}")
-        if answer.fields.get("content-encoding", "identity") != "identity":
-            raise _NotFetchedError("it is compressed, although the request did not ask for that")
-        said = bare_media_type(answer.fields.get("content-type", ""))
-        if said == "text/html":
-            raise _NotFetchedError("it is a web page")
-        data = await answer.start(self._limits.size + 1)
-        if len(data) > self._limits.size:
-            raise _NotFetchedError(f"it has more than {self._limits.size:,} bytes")
-        return DataPart(data, sniff(data) or said or "application/octet-stream")
+async def _read(answer: HTTPAnswer) -> DataPart:
+    if answer.status != 200:
+        raise _NotFetchedError(f"HTTP {answer.status}")
+    if answer.fields.get("content-encoding", "identity") != "identity":
+        raise _NotFetchedError("it is compressed, although the request did not ask for that")
+    said = bare_media_type(answer.fields.get("content-type", ""))
+    if said == "text/html":
+        raise _NotFetchedError("it is a web page")
+    data = await answer.start(MOST_BYTES + 1)
+    if len(data) > MOST_BYTES:
+        raise _NotFetchedError(f"it has more than {MOST_BYTES:,} bytes")
+    return DataPart(data, sniff(data) or said or "application/octet-stream")
 
-    async def _checked(self, address: str) -> str:
-        """A checked IP address for the host: its name might mean another one a moment later."""
-        url = urlsplit(address)
-        if url.scheme not in PORTS or not url.hostname:
-            raise _NotFetchedError("it is no http or https URL")
-        if "@" in url.netloc:
-            raise _NotFetchedError("it holds a user name")
-        port = url.port or PORTS[url.scheme]
-        # All IP addresses of the host; any of them may be used.
-        rows = await asyncio.get_running_loop().getaddrinfo(url.hostname, port, type=1)  # SOCK_STREAM
-        found = [ip_address(str(row[4][0]).partition("%")[0]) for row in rows]
-        # Scheme, host and port (RFC 6454 section 4).
-        own = urlsplit(self._configuration.base_url)
-        origins = {(one.scheme, one.hostname, one.port or PORTS.get(one.scheme)) for one in (url, own)}
-        if len(origins) > 1 and not all(map(is_public, found)):
-            raise _NotFetchedError("it leads to this machine or its network")
-        return str(found[0])
+
+async def _checked(base_url: str, address: str) -> str:
+    """A checked IP address for the host: its name might mean another one a moment later."""
+    url = urlsplit(address)
+    if url.scheme not in PORTS or not url.hostname:
+        raise _NotFetchedError("it is no http or https URL")
+    if "@" in url.netloc:
+        raise _NotFetchedError("it holds a user name")
+    port = url.port or PORTS[url.scheme]
+    # All IP addresses of the host; any of them may be used.
+    rows = await asyncio.get_running_loop().getaddrinfo(url.hostname, port, type=1)  # SOCK_STREAM
+    found = [ip_address(str(row[4][0]).partition("%")[0]) for row in rows]
+    # Scheme, host and port (RFC 6454 section 4).
+    own = urlsplit(base_url)
+    origins = {(one.scheme, one.hostname, one.port or PORTS.get(one.scheme)) for one in (url, own)}
+    if len(origins) > 1 and not all(map(is_public, found)):
+        raise _NotFetchedError("it leads to this machine or its network")
+    return str(found[0])
 
 
 def _shown(address: str) -> str:

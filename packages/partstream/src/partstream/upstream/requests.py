@@ -45,7 +45,7 @@ from partstream.upstream.context import in_thread, report_dropped
 from partstream.upstream.forwarding import Obstacle, PassingProgress, obstacle_at, says_something
 from partstream.upstream.http import UpstreamHTTP
 from partstream.upstream.http_errors import advise_on_key
-from partstream.upstream.linked_files import LinkedFiles
+from partstream.upstream.linked_files import fetched
 from partstream.upstream.transport import Transport, UpstreamRequest, body_document
 
 if TYPE_CHECKING:
@@ -118,7 +118,6 @@ class RequestSender:
         self.writer = asking(configuration.protocol)
         self.http = http
         self.transport = Transport(http, configuration.timeouts)
-        self.files = LinkedFiles(configuration)
         self.counts = UpstreamCounts(http.fetch, http.base_path, self.writer.count)
         self.fingerprint = fingerprint
         self.tokens = tokens
@@ -357,7 +356,7 @@ class ModelRequest:
         """Reports the outputs of one read with the files that they name."""
         for output in outputs:
             if isinstance(output, parts.DataPart) and is_address(output):
-                output = await self._sender.files.fetched(output)  # noqa: PLW2901 - the same file
+                output = await fetched(self._sender.configuration, output)  # noqa: PLW2901 - the same file
             if (waiting := self._take([output])) is not None:
                 await waiting
 
