@@ -5,7 +5,7 @@ What reads places and keys is loaded when first used: the table of settings need
 
 from __future__ import annotations
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import partstream.codec.silent_log  # noqa: F401 - for its effect
 from partstream.config.table import SETTINGS, RawValue, Resolved, Value
@@ -26,17 +26,8 @@ __all__ = [
     "load_configuration",
 ]
 
-_LAZY: Final = {
-    "Configuration": "partstream.config.loading",
-    "RawValue": "partstream.config.table",
-    "Resolved": "partstream.config.table",
-    "Value": "partstream.config.table",
-    "load_configuration": "partstream.config.loading",
-}
-
 
 def __getattr__(name: str) -> Any:
-    module = _LAZY.get(name)
-    if module is None:
+    if name not in {"Configuration", "load_configuration"}:
         raise AttributeError(f"module 'partstream.config' has no attribute {name!r}")
-    return getattr(import_module(module), name)
+    return getattr(import_module("partstream.config.loading"), name)

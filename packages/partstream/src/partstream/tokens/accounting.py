@@ -634,8 +634,15 @@ class Corrections:
         known = self._known.get((family, scope))
         # Read with every text, and changed only by answers.
         if known is None or any(one is not other for one, other in zip(known[0], samples, strict=True)):
+            of_texts, of_bytes = of_others
+            size_factor = counted_factor = None
+            # A tokenizer's counts are right until the upstream has reported other numbers more than once.
+            if records.are_much_closer(of_bytes, of_texts) and (len(of_texts) >= _ENOUGH or not is_exact):
+                size_factor = records.factor_of(of_bytes)
+            if is_exact and (size_factor is not None or records.are_off(of_texts)):
+                counted_factor = records.factor_of(of_texts)
             is_learned = bool(own[0] if is_exact else of_family)
-            correction = _correction(of_family, *of_others, is_exact=is_exact, is_learned=is_learned)
+            correction = Correction(records.factor_of(of_family), size_factor, counted_factor, is_learned)
             known = self._known[family, scope] = (samples, correction)
             self._announced.setdefault((family, scope), correction)
         return known[1]
@@ -688,23 +695,6 @@ class Corrections:
 
 def _keys(owner: str) -> tuple[str, str]:
     return f"{owner} estimates", f"{owner} bytes"
-
-
-def _correction(
-    of_family: Sequence[records.Sample],
-    of_texts: Sequence[records.Sample],
-    of_bytes: Sequence[records.Sample],
-    *,
-    is_exact: bool,
-    is_learned: bool,
-) -> Correction:
-    size_factor = counted_factor = None
-    # A tokenizer's counts are right until the upstream has reported other numbers more than once.
-    if records.are_much_closer(of_bytes, of_texts) and (len(of_texts) >= _ENOUGH or not is_exact):
-        size_factor = records.factor_of(of_bytes)
-    if is_exact and (size_factor is not None or records.are_off(of_texts)):
-        counted_factor = records.factor_of(of_texts)
-    return Correction(records.factor_of(of_family), size_factor, counted_factor, is_learned)
 
 
 # ---- The bytes of a text, from which upstreams without a tokenizer compute tokens ----

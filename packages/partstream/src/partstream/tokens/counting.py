@@ -63,7 +63,7 @@ class MessageCounter:
         self._counter, self._counter_version = (None, "") if counters is None else counters.found_for(family)
         self._vocabulary = families.vocabulary_of(family)
         self._overheads = families.overheads_of(family)
-        self._image_cost = files.image_cost_of(family)
+        self.image_cost = files.image_cost_of(family)
 
     @property
     def source(self) -> families.CountSource:
@@ -116,11 +116,6 @@ class MessageCounter:
         """The tokens of a JSON value in its shortest form."""
         return self.count_text(json_text(value))
 
-    def count_image(self, data: bytes) -> families.TokenCount:
-        """The tokens of an encoded image; always an estimate, because a provider may scale the image first."""
-        found = files.read_dimensions(data)
-        return families.TokenCount(self._image_cost(found or _UNREADABLE_IMAGE), families.CountSource.ESTIMATED)
-
 
 def _count_thinking(counter: MessageCounter, part: parts.ThinkingPart) -> families.TokenCount:
     if part.value:
@@ -148,11 +143,13 @@ def _count_data(counter: MessageCounter, part: parts.DataPart) -> families.Token
     media = read_media(part)
     if media.kind is MediaKind.TEXT:
         return counter.count_text(media.text)
-    if media.kind is MediaKind.IMAGE:
-        return counter.count_image(b"" if media.url else part.data)
-    if media.url:
+    if media.kind is MediaKind.IMAGE:  # always an estimate, because a provider may scale the image first
+        found = None if media.url else files.read_dimensions(part.data)
+        tokens = counter.image_cost(found or _UNREADABLE_IMAGE)
+    elif media.url:
         return counter.count_text(media.url)
-    tokens = files.estimate_file_tokens(counter.family, media.media_type, part.data)
+    else:
+        tokens = files.estimate_file_tokens(counter.family, media.media_type, part.data)
     return families.TokenCount(tokens, families.CountSource.ESTIMATED)
 
 

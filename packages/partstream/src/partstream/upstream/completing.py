@@ -138,7 +138,7 @@ class Completing:
             if way.protocol is None:
                 asked = CompletionRequest.asked(question.options.model_options)
                 assert asked is not None  # noqa: S101 - the caller has looked
-                question.progress.through(BareProgress(question.progress.of_caller, asked))
+                question.progress.through(BareProgress(question.progress.progress, asked))
             try:
                 await ask(way)
             except errors.EmptyAnswerError:

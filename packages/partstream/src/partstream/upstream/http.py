@@ -694,24 +694,20 @@ def _checked(proxy: Proxy) -> Proxy:
     if scheme not in {"http", "https", *_SOCKS}:
         expected = "http://host:port, https://host:port or socks5://host:port"
         # The text before the separator is no password, unless there is no separator.
-        raise ConnectionSetupError(
-            proxy.where, f"a proxy of the kind {scheme[:20]!r}" if separator else "no URL", expected
-        )
+        got = f"a proxy of the kind {scheme[:20]!r}" if separator else "no URL"
+        raise ConnectionSetupError(proxy.where, got, expected)
     try:
         host = httpx2.Proxy(proxy.url).url.host
         port = urlsplit(proxy.url).port
+        if any(map(str.isspace, proxy.url)):  # the HTTP client would take it for a part of the path
+            raise ValueError("a space")  # noqa: TRY301 - one way for what is no URL
     except (httpx2.InvalidURL, ValueError) as error:
         raise ConnectionSetupError(proxy.where, "a proxy that is no URL", f"{scheme}://host:port") from error
-    if any(map(str.isspace, proxy.url)):  # the HTTP client would take it for a part of the path
-        raise ConnectionSetupError(proxy.where, "a proxy that is no URL", f"{scheme}://host:port")
     if not host or port == 0:
         raise ConnectionSetupError(proxy.where, "a proxy without a host and port", f"{scheme}://host:port")
     if scheme in _SOCKS and find_spec(_SOCKS_PACKAGE) is None:
-        raise ConnectionSetupError(
-            proxy.where,
-            "a SOCKS proxy, which needs a further package",
-            f"the package {_SOCKS_PACKAGE} beside Partstream ({errors.to_install('socks')}), or an http:// proxy",
-        )
+        expected = f"the package {_SOCKS_PACKAGE} beside Partstream ({errors.to_install('socks')}), or an http:// proxy"
+        raise ConnectionSetupError(proxy.where, "a SOCKS proxy, which needs a further package", expected)
     return proxy
 
 

@@ -228,13 +228,6 @@ class ModelOverride:
             )
             object.__setattr__(self, "reasoning_efforts", efforts)
 
-    def applied_to(self, record: ModelRecord) -> ModelRecord:
-        """The record with the person's facts instead of the server's."""
-        of_record = (one.name for one in fields(self)[4:])  # the first four are texts for the model picker
-        stated = {name: value for name in of_record if (value := getattr(self, name)) is not None}
-        facts: dict[str, Any] = {name: Fact(value, Source.CONFIGURATION, name) for name, value in stated.items()}
-        return replace(record, **facts)
-
 
 _OVERRIDE: Final = {
     **dict.fromkeys(("name", "family", "version", "detail"), optional(checks.TEXT)),
@@ -307,7 +300,10 @@ def offered_models(records: Iterable[ModelRecord], selection: ModelSelection) ->
     for model_id in ordered:
         if is_allowed(model_id, selection):
             override = selection.overrides.get(model_id, _NO_OVERRIDE)
-            record = override.applied_to(listed.get(model_id) or ModelRecord(model_id))
+            of_record = (one.name for one in fields(override)[4:])  # the first four are texts for the model picker
+            stated = {name: value for name in of_record if (value := getattr(override, name)) is not None}
+            facts: dict[str, Any] = {name: Fact(value, Source.CONFIGURATION, name) for name, value in stated.items()}
+            record = replace(listed.get(model_id) or ModelRecord(model_id), **facts)
             if (price := selection.price_of(model_id)) is not None:
                 record = replace(record, pricing=Fact(price, Source.CONFIGURATION, "prices"))
             hidden = any(matches(model_id, glob) for glob in selection.hidden)

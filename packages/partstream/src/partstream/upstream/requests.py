@@ -341,14 +341,14 @@ class ModelRequest:
         question, passage = self._question, self._passage
         if passage is not None and not passage.has_begun and says_something(outputs):
             passage.commit()
-        meter = None if self.admission is None else self.admission.meter
+        admission = self.admission
         for output in outputs:
             if question.token.is_cancellation_requested:
                 return None
             if isinstance(output, Finish):
                 return self._end(output)
-            if meter is not None:
-                meter.see(output)
+            if admission is not None:
+                admission.see(output)
             self._report.hand_on(output)
         return question.progress.drain()
 
@@ -365,7 +365,7 @@ class ModelRequest:
             self._passage.settle()
         await self._tokens.settled()  # the end says how far the estimate was off
         if self.admission is not None and finish.usage is not None:
-            self.admission.meter.report(cost_of(finish, self._tokens.pricing), finish.usage)
+            self.admission.report(cost_of(finish, self._tokens.pricing), finish.usage)
         self._report.end(finish)
         if (waiting := self._question.progress.drain()) is not None:
             await waiting
@@ -648,6 +648,7 @@ class ForwardingProgress:
 
     Attributes:
         passage: The way of the answer's own bytes, if the caller has one for them.
+        progress: The progress that gets the parts.
         last: The end of the last attempt; None before it, or where it said none.
     """
 
@@ -655,7 +656,7 @@ class ForwardingProgress:
         passing = narrow(progress, PassingProgress)
         self.passage = None if passing is None else passing.passage
         self._has_parts = False
-        self._progress = progress
+        self.progress = progress
         self._draining = narrow(progress, DrainingProgress)
         self._finishing = narrow(progress, FinishingProgress)
         self._waiting = narrow(progress, WaitingProgress)
@@ -668,17 +669,12 @@ class ForwardingProgress:
 
     def through(self, other: FinishingProgress) -> None:
         """Passes what follows on to another progress, which passes it on to the caller's."""
-        self._progress = self._finishing = other
-
-    @property
-    def of_caller(self) -> Progress:
-        """The progress that gets the parts."""
-        return self._progress
+        self.progress = self._finishing = other
 
     def report(self, part: ResponsePart) -> None:
         """Reports a part."""
         self._has_parts = True
-        self._progress.report(part)
+        self.progress.report(part)
 
     def drain(self) -> Awaitable[None] | None:
         """Waits for a consumer that is slower than the upstream; None for one that never is."""

@@ -136,71 +136,6 @@ _BYTES_A_TOKEN: Final = 3
 """Bytes of a token at least, on average: what is estimated by them is rather too much."""
 
 
-class Meter:
-    """What the answers to one request took: what was reported, and else what was sent and seen."""
-
-    def __init__(self, bound: Bound) -> None:
-        self._bound = bound
-        self._taken = Taken()
-        self._seen = 0
-        self._held = 0  # of it, what is no part yet
-        self._is_open = False
-
-    def begin(self) -> None:
-        """An answer is asked for; one before it without a report is estimated."""
-        self._close()
-        self._is_open = True
-
-    def see(self, output: StreamOutput) -> None:
-        """Takes what came of an answer."""
-        size = _size_of(output)
-        known = min(self._held, size) if isinstance(output, ToolCallPart) else 0
-        self._held -= known
-        self._seen += size - known
-
-    def hold(self, characters: int) -> None:
-        """Takes what came of an answer and is no part yet, or never becomes one."""
-        self._held += characters
-        self._seen += characters
-
-    def fail(self, error: BaseException | None) -> None:
-        """Takes why an answer ended: where the upstream was not reached, or refused the request, it takes nothing."""
-        is_unreached = isinstance(error, UpstreamConnectionError) and not error.established
-        if is_unreached or isinstance(error, UpstreamHTTPError):
-            self._is_open, self._seen, self._held = False, 0, 0
-
-    def report(self, cost: float | None, usage: Usage) -> None:
-        """Takes what the upstream reports of an answer, and what it cost; what is not known is estimated."""
-        estimate, known = self._estimate(), (as_count(usage.input_tokens), as_count(usage.output_tokens))
-        money = estimate.nanodollars if cost is None else _nanodollars(cost)
-        tokens = estimate.tokens if None in known else sum(one or 0 for one in known)
-        window = self._bound.window * MOST_ROUNDS
-        most = Bound(window, window, self._bound.price).taken
-        if tokens > most.tokens or money > most.nanodollars > 0:
-            _logger.warning("an upstream reports more than a request can take: %s tokens are charged", estimate.tokens)
-            money, tokens = estimate
-        self._add(Taken(money, tokens))
-        self._is_open, self._seen, self._held = False, 0, 0
-
-    def taken(self) -> Taken:
-        """All of it, at the end of the request."""
-        self._close()
-        return self._taken
-
-    def _close(self) -> None:
-        if self._is_open:
-            self._add(self._estimate())
-        self._is_open, self._seen, self._held = False, 0, 0
-
-    def _estimate(self) -> Taken:
-        bound, files = self._bound, self._bound.file_tokens  # of which bytes say nothing
-        given = files + (bound.input_tokens - files) // _BYTES_A_TOKEN
-        return Bound(given, self._seen // _BYTES_A_TOKEN, bound.price).taken
-
-    def _add(self, more: Taken) -> None:
-        self._taken = Taken(self._taken.nanodollars + more.nanodollars, self._taken.tokens + more.tokens)
-
-
 def _size_of(output: StreamOutput) -> int:
     """The bytes of a part, or about as many."""
     match output:
@@ -469,16 +404,16 @@ def _reached(standing: Standing) -> BudgetReachedError:
 
 
 class Admission:
-    """A request that has begun. It is settled once: further times do nothing.
+    """A request that has begun, and what its answers take: what is reported, and else what was sent and seen. `end`
+    enters it, once: to settle it further times does nothing."""
 
-    Args:
-        meter: Knows what its answers take.
-        end: Enters what they took.
-    """
-
-    def __init__(self, meter: Meter, end: Callable[[Taken], object]) -> None:
-        self.meter = meter
+    def __init__(self, bound: Bound, end: Callable[[Taken], object]) -> None:
+        self._bound = bound
         self._end: Callable[[Taken], object] | None = end
+        self._taken = Taken()
+        self._seen = 0
+        self._held = 0  # of it, what is no part yet, or never becomes one
+        self._is_open = False
 
     async def metered(self, sending: Awaitable[T | None]) -> T | None:
         """Has the request sent once, and settles it with the end of its answer; gives what the answer is paused with.
@@ -486,11 +421,13 @@ class Admission:
         Raises:
             UpstreamError: There is no answer, or it failed; another attempt may follow.
         """
-        self.meter.begin()
+        self._close()
+        self._is_open = True
         outer = RECEIVED.get()
 
         def hold(characters: int) -> None:
-            self.meter.hold(characters)
+            self._held += characters
+            self._seen += characters
             if outer is not None:
                 outer(characters)
 
@@ -498,18 +435,57 @@ class Admission:
             with holding(RECEIVED, hold):
                 paused = await sending
         except UpstreamError as error:
-            self.meter.fail(error)
+            self._fail(error)
             raise
         if paused is None:
             self.settle()
         return paused
 
+    def see(self, output: StreamOutput) -> None:
+        """Takes what came of an answer."""
+        size = _size_of(output)
+        known = min(self._held, size) if isinstance(output, ToolCallPart) else 0
+        self._held -= known
+        self._seen += size - known
+
+    def report(self, cost: float | None, usage: Usage) -> None:
+        """Takes what the upstream reports of an answer, and what it cost; what is not known is estimated."""
+        estimate, known = self._estimate(), (as_count(usage.input_tokens), as_count(usage.output_tokens))
+        money = estimate.nanodollars if cost is None else _nanodollars(cost)
+        tokens = estimate.tokens if None in known else sum(one or 0 for one in known)
+        window = self._bound.window * MOST_ROUNDS
+        most = Bound(window, window, self._bound.price).taken
+        if tokens > most.tokens or money > most.nanodollars > 0:
+            _logger.warning("an upstream reports more than a request can take: %s tokens are charged", estimate.tokens)
+            money, tokens = estimate
+        self._add(Taken(money, tokens))
+
     def settle(self, error: BaseException | None = None) -> None:
         """Enters what the request took, which may have failed."""
         end, self._end = self._end, None
         if end is not None:
-            self.meter.fail(error)
-            end(self.meter.taken())
+            self._fail(error)
+            self._close()
+            end(self._taken)
+
+    def _fail(self, error: BaseException | None) -> None:
+        """Takes why an answer ended: where the upstream was not reached, or refused the request, it takes nothing."""
+        is_unreached = isinstance(error, UpstreamConnectionError) and not error.established
+        if is_unreached or isinstance(error, UpstreamHTTPError):
+            self._add(Taken())
+
+    def _close(self) -> None:
+        """Ends an answer; one without a report is estimated."""
+        self._add(self._estimate() if self._is_open else Taken())
+
+    def _estimate(self) -> Taken:
+        bound, files = self._bound, self._bound.file_tokens  # of which bytes say nothing
+        given = files + (bound.input_tokens - files) // _BYTES_A_TOKEN
+        return Bound(given, self._seen // _BYTES_A_TOKEN, bound.price).taken
+
+    def _add(self, more: Taken) -> None:
+        self._taken = Taken(self._taken.nanodollars + more.nanodollars, self._taken.tokens + more.tokens)
+        self._is_open, self._seen, self._held = False, 0, 0
 
 
 class Spending:
@@ -548,16 +524,15 @@ class Spending:
         if self.counts_money and (price is None or price.input is None or price.output is None):
             advice = "set its `prices`, which are 0 for a model that costs nothing, or a budget in tokens"
             raise BudgetUnknownError(self._limits.owner, f"{model} has no price", advice)
-        meter = Meter(bound)
         loop = asyncio.get_running_loop()
         until = loop.time() + (0.0 if is_one_attempt() else self._most_wait)
         said, pause = "", _POLL[0]
         while True:
             verdict = await self._verdict(taken)
             if verdict is None:  # rates alone, and a file that cannot be used
-                return Admission(meter, lambda _: None)
+                return Admission(bound, lambda _: None)
             if isinstance(verdict, str):
-                return Admission(meter, partial(self._end, verdict))
+                return Admission(bound, partial(self._end, verdict))
             if not isinstance(verdict, Wait):
                 raise verdict
             left = until - loop.time()
