@@ -138,17 +138,19 @@ class LogForm(Choice):
     JSON = "json", "A JSON object a line, for programs"
 
 
-_PLAIN: Final = re.compile(r"[!#-<>-~]+")
+_PLAIN: Final = re.compile(rf"[!#-<>-~]{{1,{_LONGEST}}}")
 _UNKNOWN: Final = Usage()
 
 
 def text_line(answer: AnswerObservation) -> str:
     """An answer as a line for people: time, wire, status, how it ended, then what is known, each with its name."""
     facts = _facts(answer)
-    line = [str(facts.pop(name)) for name in ("time", "wire", "status", "ended")]
-    for name, value in facts.items():
+    line = [str(value) for _, value in facts[:4]]
+    for name, value in facts[4:]:
+        if value is None or value == "":
+            continue
         if value.__class__ is str and not _PLAIN.fullmatch(value):
-            shown = visible(value).replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t")
+            shown = visible(_cut(value)).replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t")
             if not shown or any(one in shown for one in ' "='):  # without quotes, its end would not be seen
                 shown = f'"{shown.replace(chr(34), chr(39))}"'
             line.append(f"{name}={shown}")
@@ -159,14 +161,22 @@ def text_line(answer: AnswerObservation) -> str:
 
 def json_line(answer: AnswerObservation) -> str:
     """An answer as a JSON object on one line, whose `type` is `answer`."""
-    return visible(dumps({"type": "answer", **_facts(answer)}).decode())
+    known = {name: _cut(value) for name, value in _facts(answer) if value is not None and value != ""}
+    return visible(dumps({"type": "answer", **known}).decode())
 
 
-def _facts(answer: AnswerObservation) -> dict[str, Any]:
-    """The facts of a line, in its order, without those that are unknown; a name is short, and fit for UTF-8."""
+def _cut(value: Any) -> Any:
+    """A value whose text is short, and fit for UTF-8."""
+    if not isinstance(value, str):
+        return value
+    return storable_text(value if len(value) <= _LONGEST else f"{value[:_LONGEST]}…")
+
+
+def _facts(answer: AnswerObservation) -> tuple[tuple[str, Any], ...]:
+    """The facts of a line, in its order; None or "" where one is unknown."""
     usage, client = answer.usage or _UNKNOWN, answer.client
     first_part = answer.first_part_after
-    facts: tuple[tuple[str, Any], ...] = (
+    return (
         ("time", datetime.fromtimestamp(answer.time, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")),
         ("wire", answer.wire),
         ("status", answer.status),
@@ -191,15 +201,6 @@ def _facts(answer: AnswerObservation) -> dict[str, Any]:
         ("error", error_of(answer)),
         ("request", answer.request_id),
     )
-    return {
-        name: value if value.__class__ is not str or (len(value) <= _LONGEST and value.isascii()) else _cut(value)
-        for name, value in facts
-        if value is not None and value != ""
-    }
-
-
-def _cut(name: str) -> str:
-    return storable_text(name if len(name) <= _LONGEST else f"{name[:_LONGEST]}…")
 
 
 def _ended(answer: AnswerObservation) -> str:
