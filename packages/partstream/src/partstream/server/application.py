@@ -24,7 +24,7 @@ from contextlib import suppress
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from partstream.codec.checks import refuse, replace
+from partstream.codec.checks import refuse
 from partstream.codec.json_codec import JSONDecodeError, dumps, loads
 from partstream.errors import PartstreamError
 from partstream.lm.provider import LanguageModelChatProvider
@@ -289,11 +289,10 @@ class SocketExchange:
         if not self._can_refuse:
             await self._send({"type": "websocket.close", "code": _POLICY, "reason": ""})
             return
-        writes, request_id = self.state.routes.nearest(self.request.path).writes, self.request.request_id
-        said = writes.failed(replace(requests.failure_of(error), request_id=request_id))
+        request_id = self.request.request_id
+        said = requests.refusal_of(error, self.state.routes.nearest(self.request.path).writes, request_id)
         body = dumps(said.body)
-        further = error.headers if isinstance(error, requests.RequestFailedError) else ()
-        headers = (*json_headers(body), *said.headers, *further, *self.state.reply_headers(request_id))
+        headers = (*json_headers(body), *said.headers, *self.state.reply_headers(request_id))
         encoded = requests.encoded_headers(headers)
         await self._send({"type": "websocket.http.response.start", "status": said.status, "headers": encoded})
         await self._send({"type": "websocket.http.response.body", "body": body})
@@ -393,10 +392,7 @@ class _Turn(RequestHandler):
             self.observe_unanswered(error)
             raise
         except Exception as error:
-            if not isinstance(error, PartstreamError):
-                _logger.exception("a request could not be served because of a fault of the server")
-            failure = requests.failure_of(error) if isinstance(error, PartstreamError) else requests.FAULT
-            said = self.endpoint.writes.failed(replace(failure, request_id=self._request_id))
+            said = requests.refusal_of(error, self.endpoint.writes, self._request_id)
             self.observe_unanswered(error, said.status)
             await self._socket.say(conversation.refused(said.status, said.body))
         else:

@@ -28,7 +28,7 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -45,7 +45,7 @@ from partstream.lm.messages import RequestOptions
 from partstream.lm.outputs import Finish, InboundRequest, Outcome, Reply
 from partstream.lm.parts import FinishReason, RawCallPart, ResponsePart, UnifiedFinishReason, Usage
 from partstream.protocols import serve as wires
-from partstream.protocols.failures import FailedReply, FailureKind, ServedFailure, UnknownReferenceError
+from partstream.protocols.failures import FailureKind, ServedFailure, UnknownReferenceError
 from partstream.runtime.progress import AnswerExcerpt, CheckedProgress, cause_of, failing_place
 from partstream.server import replies, requests
 from partstream.server import settings as serving
@@ -267,16 +267,14 @@ class ServerState:
         """Refuses new answers, waits for those that run for some seconds, by default those of the settings, then ends
         each of the rest with its wire's terminal event."""
         self.is_draining = True
-        try:
-            async with asyncio.timeout(self.settings.drain_seconds if seconds is None else seconds):
-                await self._idle.wait()
-        except TimeoutError:
-            self.stop_answers()
-            try:
-                async with asyncio.timeout(self.settings.stop_seconds):  # for the last bytes to reach their clients
+        # Then for the last bytes to reach their clients.
+        for patience in (self.settings.drain_seconds if seconds is None else seconds, self.settings.stop_seconds):
+            with suppress(TimeoutError):
+                async with asyncio.timeout(patience):
                     await self._idle.wait()
-            except TimeoutError:
-                _logger.warning("%d answers have not ended although the server is stopped", self.open_answers)
+                return
+            self.stop_answers()
+        _logger.warning("%d answers have not ended although the server is stopped", self.open_answers)
 
     def stop_answers(self) -> None:
         """Ends each answer that runs with its wire's terminal event."""
@@ -465,21 +463,9 @@ class RequestHandler:
 
     async def _refuse(self, error: Exception) -> None:
         """Reports an error before the head, in the words of the wire, once the client can read it."""
-        failed = error if isinstance(error, requests.RequestFailedError) else None
-        status, headers = (None, ()) if failed is None else (failed.status, failed.headers)
-        if isinstance(error, PartstreamError):
-            failure = requests.failure_of(error)
-        else:
-            failure = requests.FAULT
-            _logger.exception("a request could not be served because of a fault of the server", exc_info=error)
+        said = requests.refusal_of(error, self._endpoint.writes, self._request.request_id)
         await self._body.discard()
-        writes = self._endpoint.writes
-        said = (
-            writes.failed(replace(failure, request_id=self._request.request_id))
-            if status is None
-            else FailedReply(status, (), writes.error(status, failure.message))
-        )
-        await self._reply(said.status, dumps(said.body), *said.headers, *headers)
+        await self._reply(said.status, dumps(said.body), *said.headers)
         if self._is_answer:
             self.observe_unanswered(error, said.status)
 

@@ -65,21 +65,14 @@ class UnlistedModels(Protocol):
         """The information about a model that a request names; None for a model that the provider does not have."""
 
 
-@runtime_checkable
-class ToolHost(Protocol):
-    """A provider that takes :data:`partstream.lm.outputs.HOSTED`: its upstream runs tools by itself, or
-    it names them as dropped."""
-
-    hosts_tools: bool
-
-
 def unhosted_tools(provider: LanguageModelChatProvider, tools: Sequence[HostedTool]) -> tuple[str, ...]:
-    """The paths of the tools that a server is to run, where the provider runs none.
+    """The paths of the tools that a server is to run, where the provider runs none and names none as dropped: one that
+    takes :data:`partstream.lm.outputs.HOSTED` has the attribute `hosts_tools`.
 
     Raises:
         UnsupportedParameterError: The client demands one of them.
     """
-    if not tools or isinstance(provider, ToolHost):
+    if not tools or hasattr(provider, "hosts_tools"):
         return ()
     paths = []
     for tool in tools:

@@ -13,6 +13,7 @@ and an upstream of its own wire may understand all of it.
 
 from __future__ import annotations
 import asyncio
+import logging
 import zlib
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import nullcontext
@@ -24,7 +25,7 @@ from partstream.codec import limits
 from partstream.codec.checks import dataclass, replace
 from partstream.codec.json_codec import MOST_LEVELS, JSONDecodeError, loads_finite
 from partstream.errors import PartstreamError, UnsupportedParameterError
-from partstream.protocols.failures import FailureKind, ServedFailure
+from partstream.protocols.failures import FailedReply, FailureKind, ServedFailure
 from partstream.protocols.failures import failure_of as meaning_of
 from partstream.protocols.protocol import KeyKind, Protocol
 from partstream.protocols.serve import WireRequest, fits_path, literal_size, names_something
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
 
     from partstream.lm.outputs import InboundRequest
     from partstream.protocols.serve import FurtherEndpoint, RequestReader, ResponseWriter, ServedDocument, StoredRoute
+
+_logger = logging.getLogger("partstream.serving")
 
 # ---- Heads ----
 
@@ -177,7 +180,7 @@ def path_of(scope: Scope) -> str:
 
 RETRY_SECONDS: Final = 1.0
 """When a client may ask again that found no room."""
-FAULT: Final = ServedFailure(FailureKind.INTERNAL, "internal server error; see the server's log")
+_FAULT: Final = ServedFailure(FailureKind.INTERNAL, "internal server error; see the server's log")
 
 
 class ClientLeftError(PartstreamError):
@@ -241,8 +244,22 @@ class ChainTooLargeError(PartstreamError):
 
 
 def failure_of(error: BaseException) -> ServedFailure:
-    """The reply to a client for an error."""
+    """What an error means for a client."""
     return error.failure if isinstance(error, RequestFailedError) else meaning_of(error)
+
+
+def refusal_of(error: Exception, writes: type[ResponseWriter], request_id: str) -> FailedReply:
+    """The reply to a client for an error, in the words of its wire; of a fault of ours, the log alone says more."""
+    refused = error if isinstance(error, RequestFailedError) else None
+    if isinstance(error, PartstreamError):
+        failure = failure_of(error)
+    else:
+        failure = _FAULT
+        _logger.exception("a request could not be served because of a fault of the server", exc_info=error)
+    if refused is not None and refused.status is not None:
+        return FailedReply(refused.status, refused.headers, writes.error(refused.status, failure.message))
+    said = writes.failed(replace(failure, request_id=request_id))
+    return said if refused is None else replace(said, headers=(*said.headers, *refused.headers))
 
 
 def json_object(body: bytes) -> dict[str, Any]:

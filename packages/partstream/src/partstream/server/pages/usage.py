@@ -11,15 +11,16 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from itertools import chain
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from partstream.codec.text import visible
 from partstream.server.pages import document as html
+from partstream.tokens.usage import UsageSums
 
 if TYPE_CHECKING:
     from partstream.server.pages import ShownFinding
     from partstream.tokens.records import Completions
-    from partstream.tokens.usage import DayUsage, ShownConversation, UsageSums, UsageView
+    from partstream.tokens.usage import DayUsage, ShownConversation, UsageView
 
 # ---- Numbers as text ----
 
@@ -128,22 +129,13 @@ def usage_html(
 def _head(view: UsageView, now: datetime) -> Iterator[str]:
     yield "<h1>Token usage</h1>"
     today = now.date().isoformat()
-    of_today = [one["sums"] for one in view["days"] if one["day"] == today]
+    of_today: list[Any] = [one["sums"] for one in view["days"] if one["day"] == today]
     periods = [("Today", of_today)]
     if any(one["day"] != today for one in view["days"]):
         periods.append((f"Since {min(one['day'] for one in view['days'])}", [one["sums"] for one in view["days"]]))
     for title, rows in periods:
-        costs = [one["cost"] for one in rows if one["cost"] is not None]
-        total: UsageSums = {
-            "answers": sum(one["answers"] for one in rows),
-            "inputTokens": sum(one["inputTokens"] for one in rows),
-            "outputTokens": sum(one["outputTokens"] for one in rows),
-            "cachedTokens": sum(one["cachedTokens"] for one in rows),
-            "cost": sum(costs) if costs else None,
-            "withoutCost": sum(one["withoutCost"] for one in rows),
-            "withoutTokens": sum(one["withoutTokens"] for one in rows),
-            "estimated": sum(one["estimated"] for one in rows),
-        }
+        known = {name: [one[name] for one in rows if one[name] is not None] for name in UsageSums.__annotations__}
+        total: Any = {name: sum(numbers) if numbers or name != "cost" else None for name, numbers in known.items()}
         cells = zip(("Answers", "Input", "Cached", "Output", "Cost"), sum_cells(total), strict=True)
         entries = "".join(f"<div><dt>{label}</dt><dd>{html.text(cell or '–')}</dd></div>" for label, cell in cells)
         yield f'<h2>{title}</h2><dl class="totals">{entries}</dl>'
