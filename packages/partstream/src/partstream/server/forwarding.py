@@ -1,6 +1,6 @@
 """A reply that is the upstream's own: where client and upstream speak the same wire, its bytes reach the client.
 
-:func:`offer` decides what the server knows. What the upstream knows, it decides itself
+A :class:`ForwardingCase` decides what the server knows. What the upstream knows, it decides itself
 (:func:`partstream.upstream.forwarding.obstacle_at`).
 
 :class:`ForwardedReply` is the reply of an offered request, and the passage of its bytes. Until a provider takes the
@@ -110,10 +110,8 @@ class ForwardingCase:
         is_same = self.admitted.messages is self.asked.messages and kept == self.asked.options
         return not is_same or not self.granted().keys() <= set(Option.LIMIT.value)
 
-    def obstacle(self, rules: ForwardingRules | None) -> Obstacle | None:
+    def _obstacle(self, rules: ForwardingRules) -> Obstacle | None:
         """Why the request is not offered; None where it is."""
-        if rules is None:
-            return Obstacle.RULES
         if self.server.settings.raw_reasoning or self.server.rules.identify is not None:
             return Obstacle.SERVER
         if rules.is_for_us(self.wire.body):
@@ -121,6 +119,64 @@ class ForwardingCase:
         if self.server.is_shared and rules.names_kept({**self.wire.body, **self.added}):
             return Obstacle.KEPT
         return Obstacle.ASKED if self.is_changed() else None
+
+    def offer(
+        self, messages: Sequence[ChatMessage] | None = None, options: RequestOptions | None = None
+    ) -> RawRequest | None:
+        """The request for an upstream of the same wire, with the messages and options that the provider gets where they
+        are not those that were admitted; None where it is translated, or the provider makes its answers itself."""
+        rules, is_shared = self.endpoint.reads.forwarding, self.server.is_shared
+        if narrow(self.model.provider, ForwardingProvider) is None:
+            return None
+        obstacle = None if rules is None else self._obstacle(rules)
+        if rules is None or obstacle is not None:
+            _logger.debug("the request to %s is translated: %s", self.model.id, (obstacle or Obstacle.RULES).value)
+            return None
+        headers = _headers(self.wire, rules)
+        if is_shared:
+            headers = {name: value for name, value in headers.items() if name not in _OF_ACCOUNT}
+            if _BY_CALLER in headers:
+                headers[_BY_CALLER] = sha256(f"{self.caller}\0{headers[_BY_CALLER]}".encode()).hexdigest()
+        sent = dumps(self.wire.body) if self.body is None else self.body
+        sent += dumps(self.added) if self.added else b""
+        stream_type = (
+            bare_media_type(self.endpoint.writes.stream_form(self.asked).content_type) if self.asked.stream else None
+        )
+        granted = [value for name, value in self.granted().items() if type(value) is int]
+        return RawRequest(
+            protocol=self.endpoint.protocol.name,
+            rules=rules,
+            pattern=self.pattern,
+            query=_query(self.wire, rules.query),
+            headers=headers,
+            body=self.body,
+            document=self.wire.body,
+            stream_type=stream_type,
+            messages=self.admitted.messages if messages is None else messages,
+            options=options or self.admitted.options,
+            added=self.added,
+            output_limit=min(granted, default=None),
+            unread=self.unread,
+            refusal=self.refusal,
+            is_sealed=any(seal in sent for seal in SEALS),
+            is_judged=self.is_judged or is_shared,
+        )
+
+    async def counted(self) -> int | bytes:
+        """The tokens of a request; or the document of its count, where an upstream of the same wire gives it soon."""
+        provider, token = narrow(self.model.provider, ForwardingProvider), CancellationToken()
+        if provider is not None and (raw := self.offer()) is not None:
+            try:
+                async with asyncio.timeout(COUNT_SECONDS):
+                    document = await provider.forward_count(self.model.information, raw, token)
+            except (TimeoutError, LanguageModelError) as error:
+                _logger.info("the provider %s did not count: %s", self.model.provider_name, error)
+            else:
+                if document is not None:
+                    return document
+        if self.refusal is not None:
+            raise self.refusal
+        return await counted_request(self.model, self.admitted, token)
 
 
 _NAMES: Final = frozenset(
@@ -213,52 +269,6 @@ _BY_CALLER: Final = "idempotency-key"
 """The header by which an upstream repeats an answer: of several callers, none may get that of another one."""
 
 
-def offer(
-    case: ForwardingCase, messages: Sequence[ChatMessage] | None = None, options: RequestOptions | None = None
-) -> RawRequest | None:
-    """The request for an upstream of the same wire, or None where it is translated; messages and options are those that
-    the provider gets, where they are not those that were admitted.
-
-    Ask it only where the provider is a :class:`partstream.server.models.ForwardingProvider`: every other one makes its
-    answers itself.
-    """
-    rules, is_shared = case.endpoint.reads.forwarding, case.server.is_shared
-    obstacle = case.obstacle(rules)
-    if obstacle is not None or rules is None:
-        if obstacle is not None:
-            _logger.debug("the request to %s is translated: %s", case.model.id, obstacle.value)
-        return None
-    headers = _headers(case.wire, rules)
-    if is_shared:
-        headers = {name: value for name, value in headers.items() if name not in _OF_ACCOUNT}
-        if _BY_CALLER in headers:
-            headers[_BY_CALLER] = sha256(f"{case.caller}\0{headers[_BY_CALLER]}".encode()).hexdigest()
-    sent = dumps(case.wire.body) if case.body is None else case.body
-    sent += dumps(case.added) if case.added else b""
-    stream_type = (
-        bare_media_type(case.endpoint.writes.stream_form(case.asked).content_type) if case.asked.stream else None
-    )
-    granted = [value for name, value in case.granted().items() if type(value) is int]
-    return RawRequest(
-        protocol=case.endpoint.protocol.name,
-        rules=rules,
-        pattern=case.pattern,
-        query=_query(case.wire, rules.query),
-        headers=headers,
-        body=case.body,
-        document=case.wire.body,
-        stream_type=stream_type,
-        messages=case.admitted.messages if messages is None else messages,
-        options=options or case.admitted.options,
-        added=case.added,
-        output_limit=min(granted, default=None),
-        unread=case.unread,
-        refusal=case.refusal,
-        is_sealed=any(seal in sent for seal in SEALS),
-        is_judged=case.is_judged or is_shared,
-    )
-
-
 def kept_request(
     rules: ForwardingRules | None, query: Collection[str], pattern: str, answer_id: str, asked: WireRequest
 ) -> WireRequest:
@@ -279,24 +289,6 @@ def _query(asked: WireRequest, names: Collection[str]) -> str:
 
 def _headers(asked: WireRequest, rules: ForwardingRules) -> dict[str, str]:
     return {name: value for name, value in asked.headers.items() if name in rules.headers and fits_header(value)}
-
-
-async def counted_as_it_came(case: ForwardingCase) -> int | bytes:
-    """The tokens of a request; or the document of its count, where an upstream of the same wire gives it in time."""
-    provider, token = narrow(case.model.provider, ForwardingProvider), CancellationToken()
-    raw = None if provider is None else offer(case)
-    if raw is not None and provider is not None:
-        try:
-            async with asyncio.timeout(COUNT_SECONDS):
-                document = await provider.forward_count(case.model.information, raw, token)
-        except (TimeoutError, LanguageModelError) as error:
-            _logger.info("the provider %s did not count: %s", case.model.provider_name, error)
-            document = None
-        if document is not None:
-            return document
-    if case.refusal is not None:
-        raise case.refusal
-    return await counted_request(case.model, case.admitted, token)
 
 
 # ---- The reply ----

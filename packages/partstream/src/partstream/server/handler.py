@@ -47,34 +47,14 @@ from partstream.lm.parts import FinishReason, RawCallPart, ResponsePart, Unified
 from partstream.protocols import serve as wires
 from partstream.protocols.failures import FailureKind, ServedFailure, UnknownReferenceError
 from partstream.runtime.progress import AnswerExcerpt, CheckedProgress, cause_of, failing_place
-from partstream.server import replies, requests
+from partstream.server import models, replies, requests
 from partstream.server import settings as serving
 from partstream.server.clients import NOBODY, Caller, TokenAuthenticator, client_of
 from partstream.server.dropped import UNSAID_HEADER, DroppedFields, DroppedLog
-from partstream.server.forwarding import (
-    ForwardedReply,
-    ForwardingCase,
-    check_judged,
-    check_shared,
-    counted_as_it_came,
-    kept_request,
-    offer,
-)
-from partstream.server.models import (
-    CataloguedModel,
-    ForwardingProvider,
-    KeepingProvider,
-    ModelCatalogue,
-    counted_usage,
-    served_model,
-)
+from partstream.server.forwarding import ForwardedReply, ForwardingCase, check_judged, check_shared, kept_request
+from partstream.server.models import CataloguedModel, KeepingProvider
 from partstream.server.origins import PAGE_HEADERS, AllowedOrigins
-from partstream.server.stored import (
-    AnswerMemory,
-    FrameReplay,
-    Remembered,
-    installation_secret,
-)
+from partstream.server.stored import AnswerMemory, FrameReplay, Remembered, installation_secret
 from partstream.tokens.records import USAGE_ROWS, UsageRow
 from partstream.upstream.context import CAPTURE, DROPPED, RECEIVED, AnswerTap, run_until_cancelled
 from partstream.upstream.forwarding import SEALING_HEADER, value_at
@@ -133,7 +113,7 @@ class ServerState:
         for one in endpoints.values():
             self.base_paths.setdefault(one.protocol.name, one.base_path)
         aliases = (alias for one in served for alias in one.aliases)
-        self.catalogue = ModelCatalogue(providers, aliases, settings.models_seconds)
+        self.catalogue = models.ModelCatalogue(providers, aliases, settings.models_seconds)
         self.memory = AnswerMemory(settings.store, installation_secret(settings.state_folder))
         self.thinking: ThinkingMemory | None = None
         self.dropped, self.unsaid = DroppedLog(), DroppedLog(UNSAID_HEADER)
@@ -197,8 +177,8 @@ class ServerState:
 
     async def models_for(self, caller: Caller) -> Mapping[str, CataloguedModel]:
         """The models by id that a caller may use."""
-        models, admission = await self.catalogue.models(), self.settings.admission
-        return models if admission is None else admission.models_of(caller, models)
+        known, admission = await self.catalogue.models(), self.settings.admission
+        return known if admission is None else admission.models_of(caller, known)
 
     async def find_model(self, model_id: str, caller: Caller) -> CataloguedModel:
         """The model that a request of a caller names.
@@ -208,7 +188,7 @@ class ServerState:
             LanguageModelError: A provider that may offer it could not list its models.
         """
         admission = self.settings.admission
-        visible = None if admission is None else lambda models: admission.models_of(caller, models)
+        visible = None if admission is None else lambda known: admission.models_of(caller, known)
         return await self.catalogue.find(model_id, visible)
 
     def reply_headers(self, request_id: str) -> tuple[tuple[str, str], ...]:
@@ -413,8 +393,8 @@ class RequestHandler:
         if not self._has_entered:
             self._has_entered, self._entry = True, admission.enter(self.caller)
         if size is not None and size > limits.LARGE_BYTES:
-            models = await self.state.models_for(self.caller)
-            await admission.afford(self.caller, models, self._request.request_id, size)
+            known = await self.state.models_for(self.caller)
+            await admission.afford(self.caller, known, self._request.request_id, size)
 
     def leave_admission(self) -> None:
         """Ends what no permit has taken over."""
@@ -433,7 +413,8 @@ class RequestHandler:
                 await self.enter_admission(len(body))
             return body, await self.parsed(body) if body or self._is_answer else {}
         finally:
-            held.hold(0)
+            if held.size:
+                held.hold(0)
 
     async def parsed(self, body: bytes) -> dict[str, Any]:
         """The JSON object of a body, which is read in a thread if it is large, as all else of this request then.
@@ -505,13 +486,22 @@ class RequestHandler:
             remembered = await self._joined(wire)
             await self._check_own(wire)
             reading = await self.apart(requests.reading_of, document.counts, remembered.asks, remembered.own)
-            counted = await self._count(wire, remembered, reading, body, document.path)
-            if isinstance(counted, bytes):
+            model = await self.state.find_model(reading.asked.model, self.caller)
+            case = ForwardingCase(self, wire, remembered, reading, model, body, document.path, reading.refusal)
+            if self._settings.admission is not None:
+                if reading.refusal is not None and not reading.is_whole:
+                    raise reading.refusal
+                await self._admit(case, is_count=True)
+            try:
+                counted = await case.counted()
+            finally:
+                self._settle()
+            if isinstance(counted, bytes):  # the document of an upstream that speaks the same wire
                 await self._reply(200, counted)
                 return
             tokens = counted
-        models = tuple(map(served_model, (await self.state.models_for(self.caller)).values()))
-        status, said = document.answer(wire, models, tokens)
+        shown = tuple(map(models.served_model, (await self.state.models_for(self.caller)).values()))
+        status, said = document.answer(wire, shown, tokens)
         await self._reply(status, dumps(said))
 
     async def _stored(self, stored: wires.StoredRoute) -> None:
@@ -708,27 +698,14 @@ class RequestHandler:
         self._asked, self._permit = admitted.asked, admitted.permit
         case.admitted, case.model, case.is_judged = admitted.asked, admitted.model, True
 
-    async def _count(
-        self, wire: wires.WireRequest, remembered: Remembered, reading: requests.Reading, body: bytes, pattern: str
-    ) -> int | bytes:
-        """The tokens of a request, or the document of an upstream that speaks the same wire and counts them."""
-        model = await self.state.find_model(reading.asked.model, self.caller)
-        case = ForwardingCase(self, wire, remembered, reading, model, body, pattern, reading.refusal)
-        if self._settings.admission is None:
-            return await counted_as_it_came(case)
-        if reading.refusal is not None and not reading.is_whole:
-            raise reading.refusal
-        await self._admit(case, is_count=True)
-        try:
-            return await counted_as_it_came(case)
-        finally:
-            self._settle()
-
     def _offer(
-        self, case: ForwardingCase, messages: Sequence[ChatMessage] | None = None, options: RequestOptions | None = None
+        self,
+        case: ForwardingCase,
+        messages: Sequence[ChatMessage] | None = None,
+        options: RequestOptions | None = None,
     ) -> RawRequest | None:
         """The request as it came, for a provider that may send it on; any other loses the fields that were not read."""
-        offered = None if narrow(case.model.provider, ForwardingProvider) is None else offer(case, messages, options)
+        offered = case.offer(messages, options)
         if offered is None and case.refusal is not None:
             raise case.refusal
         if offered is None and case.unread:
@@ -967,7 +944,7 @@ class RequestHandler:
         usage, kept = progress.usage if finish is None else finish.usage or progress.usage, progress.kept
         if usage is None and (finish is None or finish.outcome in _GOOD):
             tools, token = self._options.tools, self._source.token
-            usage = await counted_usage(model, self._messages, tools, kept.message(), kept.length, token)
+            usage = await models.counted_usage(model, self._messages, tools, kept.message(), kept.length, token)
             self._is_usage_counted = True
         if finish is None:
             reason = UnifiedFinishReason.TOOL_CALLS if progress.has_calls else UnifiedFinishReason.STOP

@@ -26,17 +26,10 @@ from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator,
 from threading import get_ident
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from partstream.codec import limits
 from partstream.codec.checks import dataclass, narrow, replace
 from partstream.codec.json_codec import dumps, dumps_text, loads
-from partstream.codec.limits import (
-    LARGE_BYTES,
-    MOST_ANSWER_TEXT,
-    MOST_ARGUMENT_BYTES,
-    MOST_ARGUMENT_VALUES,
-    PIECE,
-    is_long,
-    values_left,
-)
+from partstream.codec.limits import LARGE_BYTES, PIECE
 from partstream.errors import AnswerTooLargeError, CallerError
 from partstream.lm import parts
 from partstream.lm.outputs import FastPathWriter, IdleWriter, Outcome
@@ -283,7 +276,7 @@ class ReplyProgress:
         self._on_failure = on_failure
         self._loop = asyncio.get_running_loop()
         self._thread = get_ident()
-        self.kept = AnswerExcerpt(MOST_ANSWER_TEXT)
+        self.kept = AnswerExcerpt(limits.MOST_ANSWER_TEXT)
         self._keep = self.kept.keep
 
     def report(self, part: parts.ResponsePart, /) -> None:
@@ -308,10 +301,10 @@ class ReplyProgress:
                 self.state = part.metadata or self.state
             if isinstance(part, parts.ToolCallPart):
                 self.has_calls = True
-                if values_left(part.input, MOST_ARGUMENT_VALUES) < 0:
-                    raise AnswerTooLargeError("values in the arguments of one call", MOST_ARGUMENT_VALUES)
-                if is_long(part.input, MOST_ARGUMENT_BYTES):
-                    raise AnswerTooLargeError("bytes of the arguments of one call", MOST_ARGUMENT_BYTES)
+                if limits.values_left(part.input, limits.MOST_ARGUMENT_VALUES) < 0:
+                    raise AnswerTooLargeError("values in the arguments of one call", limits.MOST_ARGUMENT_VALUES)
+                if limits.is_long(part.input, limits.MOST_ARGUMENT_BYTES):
+                    raise AnswerTooLargeError("bytes of the arguments of one call", limits.MOST_ARGUMENT_BYTES)
         self._keep(part)
         if self.first_part_at is None:
             self.first_part_at = self._loop.time()
