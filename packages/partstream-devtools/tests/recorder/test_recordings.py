@@ -24,15 +24,15 @@ def test_a_disk_that_does_not_answer_holds_no_answer_up(tmp_path):
         disk = threading.Event()
         async with asyncio.timeout(30), ReplayUpstream() as upstream:
             recording = RecordingFile(tmp_path / "x.partstream.part")
-            recording.file.do(disk.wait, 0)
+            recording.do(disk.wait, 0)
             async with RecordingProxy(GatewayConfiguration(base_url=upstream.base_url), recording.watch) as proxy:
                 received = await receive(f"{proxy.base_url}/responses", json=body("Hi"))
                 assert received.body.endswith(b"data: [DONE]\n\n")
-                kept = read_any(recording.file.path.read_bytes(), "x.partstream.part")
+                kept = read_any(recording.path.read_bytes(), "x.partstream.part")
                 assert not kept.exchanges
             disk.set()
             await recording.close()
-        (exchange,) = read_any(recording.file.path.read_bytes(), "x.partstream.part").exchanges
+        (exchange,) = read_any(recording.path.read_bytes(), "x.partstream.part").exchanges
         assert exchange.body == received.body
 
     asyncio.run(check())

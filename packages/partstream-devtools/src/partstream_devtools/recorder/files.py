@@ -143,21 +143,20 @@ _MODEL: Final = re.compile(rb'"model"\s*:\s*"([^"\\\x00-\x1f]{1,200})"')
 _PATH_OF_MODEL: Final = re.compile(r"/models/([^/:?]{1,200}):")
 
 
-class RecordingFile:
-    """A recording that grows, with the ending of partial recordings; belongs to one event loop.
+class RecordingFile(BackgroundFile):
+    """A recording that grows, with the ending of partial recordings; `recording` is what is appended to it.
 
-    `on_failure` is called when it cannot be written any more. `file` is where it is, `recording` what is appended to
-    it. `exchanges` have begun in it, `open_exchanges` of them go on, and `secrets` are the keys that were sent.
+    `exchanges` have begun in it, `open_exchanges` of them go on, and `secrets` are the keys that were sent.
 
     Raises:
         OSError: It cannot be made.
     """
 
     def __init__(self, path: Path, on_failure: Callable[[OSError], object] = lambda error: None) -> None:
+        super().__init__(path, on_failure)
         self.exchanges = self.open_exchanges = 0
         self.secrets: set[str] = set()
-        self.file = BackgroundFile(path, on_failure)
-        self.recording = PartialRecording(self.file.append, "record", f"partstream {__version__}", versions_here())
+        self.recording = PartialRecording(self.append, "record", f"partstream {__version__}", versions_here())
         self._first: int | None = None
 
     def watch(self, request: ForwardedRequest) -> _Watcher:
@@ -169,10 +168,6 @@ class RecordingFile:
         self.secrets |= redactor.secrets
         return _Watcher(self, request, redactor, request.at - self._first)
 
-    async def close(self) -> None:
-        """Closes the file when all is written."""
-        await self.file.close()
-
 
 class _Watcher:
     """One exchange as records of the file.
@@ -181,8 +176,7 @@ class _Watcher:
     """
 
     def __init__(self, owner: RecordingFile, request: ForwardedRequest, redactor: Redactor, offset: int) -> None:
-        self._owner = owner
-        self._file = owner.file
+        self._file = owner
         self._recording = owner.recording
         self._number = owner.exchanges
         self._request = request
@@ -213,7 +207,7 @@ class _Watcher:
         self._file.do(partial(self._write_chunk, at, data), len(data))
 
     def end(self, at: int, how: exchange.HowEnded, error: Exception | None) -> None:
-        self._owner.open_exchanges -= 1
+        self._file.open_exchanges -= 1
         self._file.do(partial(self._write_end, at, how, error), 0)
 
     # ---- in the thread of the file ----
@@ -333,12 +327,12 @@ class Recordings:
     @property
     def growing(self) -> Path:
         """The file that grows."""
-        return self._growing.file.path
+        return self._growing.path
 
     def watch(self, request: ForwardedRequest) -> ExchangeWatcher:
         """What records an exchange."""
         growing = self._growing
-        if growing.file.size >= self._most_bytes or growing.exchanges >= self._most_exchanges:
+        if growing.size >= self._most_bytes or growing.exchanges >= self._most_exchanges:
             self._turn_over()
         return self._growing.watch(request)
 
@@ -349,10 +343,10 @@ class Recordings:
         for recording, file in self._full:
             await recording.close()
             if recording.exchanges:
-                finishing = asyncio.to_thread(finish, recording.file.path, file, recording.secrets)
-                await self._kept(recording.file.path, file, finishing)
+                finishing = asyncio.to_thread(finish, recording.path, file, recording.secrets)
+                await self._kept(recording.path, file, finishing)
             else:
-                recording.file.path.unlink(missing_ok=True)
+                recording.path.unlink(missing_ok=True)
 
     def _turn_over(self) -> None:
         """Begins the next file, and has those finished that are full and whose exchanges are over."""
@@ -375,8 +369,8 @@ class Recordings:
     async def _finish_beside(self, recording: RecordingFile, file: Path) -> None:
         await recording.close()
         async with self._one_at_a_time:
-            finishing = finish_in_a_process(recording.file.path, file, recording.secrets)
-            await self._kept(recording.file.path, file, finishing)
+            finishing = finish_in_a_process(recording.path, file, recording.secrets)
+            await self._kept(recording.path, file, finishing)
 
     async def _kept(self, part: Path, file: Path, finishing: Awaitable[None]) -> None:
         try:

@@ -23,7 +23,7 @@ import httpx2
 
 from partstream.codec.checks import dataclass, field
 from partstream.codec.json_codec import dumps
-from partstream.errors import PartstreamError, UpstreamConnectionError
+from partstream.errors import CallerError, PartstreamError, UpstreamConnectionError
 from partstream.server.loopback import BREAK_OFF, Host, LoopbackLimits
 from partstream.server.origins import page_refusal
 from partstream.upstream.endpoint import url_on_host, without_query
@@ -117,8 +117,8 @@ class ProxyStoppedError(PartstreamError):
 class Relay:
     """One exchange: asks the server, sends the reply to the client, and shows what passes to a watcher."""
 
-    def __init__(self, server: ForwardServer, request: ForwardedRequest, watcher: ExchangeWatcher, send: Send) -> None:
-        self._server = server
+    def __init__(self, proxy: RecordingProxy, request: ForwardedRequest, watcher: ExchangeWatcher, send: Send) -> None:
+        self._proxy = proxy
         self._request = request
         self._watcher = watcher
         self._send = send
@@ -147,7 +147,7 @@ class Relay:
     async def _forward(self) -> tuple[HowEnded, Exception | None]:
         """Forwards the whole exchange; gives how it ended."""
         try:
-            reply = await self._server.ask(
+            reply = await self._proxy.ask(
                 self._request,
                 lambda: self._watcher.sending(time.monotonic_ns()),
                 lambda: self._watcher.sent(time.monotonic_ns()),
@@ -190,7 +190,7 @@ class Relay:
 
     async def _without_response(self, error: Exception) -> Exception:
         """Says to the client why there is no reply; a connection that broke breaks here too."""
-        failure = self._server.not_reached(error)
+        failure = self._proxy.not_reached(error)
         try:
             if isinstance(error, httpx2.ReadError | httpx2.RemoteProtocolError):
                 await self._send({"type": BREAK_OFF, "reset": isinstance(error, httpx2.ReadError)})
@@ -218,9 +218,6 @@ async def _cancelled(task: asyncio.Task[object]) -> None:
     await asyncio.gather(task, return_exceptions=True)
 
 
-# ---- The server ----
-
-
 class ServerReply:
     """A reply whose head has come; the caller reads its body and closes it."""
 
@@ -245,55 +242,6 @@ class ServerReply:
     async def aclose(self) -> None:
         """Closes it; the connection is kept if the body was read to its end."""
         await self._response.aclose()
-
-
-class ForwardServer:
-    """One server; takes any number of requests at once, in one event loop.
-
-    Args:
-        configuration: Where it is and how it is reached. No key of it is used.
-
-    Raises:
-        ConnectionSetupError: The proxy or the certificates that this machine names are unusable.
-    """
-
-    def __init__(self, configuration: GatewayConfiguration) -> None:
-        self._base_url = configuration.base_url
-        self._timeout = {"connect": configuration.timeouts.connect, "read": None, "write": None, "pool": None}
-        self._proxy = find_proxy(configuration)
-        self._transport = make_transport(configuration, self._proxy)
-
-    async def ask(
-        self, asked: ForwardedRequest, on_sending: Callable[[], object], on_sent: Callable[[], object]
-    ) -> ServerReply:
-        """Sends a request and returns when the head of its reply has come.
-
-        The path is from the root of the server's host, as it came; the query follows that of the base URL. `on_sending`
-        is called when the first byte is about to be sent, `on_sent` after the last one, but not on the way through a
-        proxy.
-
-        Raises:
-            httpx2.RequestError: There is no reply.
-        """
-        url = url_on_host(self._base_url, asked.path, asked.query)
-        extensions: dict[str, Any] = {"timeout": self._timeout, "on_sending": on_sending, "on_sent": on_sent}
-        if isinstance(self._transport, DirectTransport):
-            # As it came: a URL would lose `..`, and what a server makes of that is for the server to say.
-            extensions["target"] = b"/" + url.partition("://")[2].partition("/")[2].encode("latin-1")
-        request = httpx2.Request(
-            asked.method, url, headers=asked.headers, content=asked.body or None, extensions=extensions
-        )
-        if not isinstance(self._transport, DirectTransport):
-            on_sending()
-        return ServerReply(await self._transport.handle_async_request(request))
-
-    def not_reached(self, error: Exception) -> UpstreamConnectionError:
-        """The error for a person of a request without a reply; shows nothing of the request."""
-        return connection_error(without_query(self._base_url), error, proxy=self._proxy)
-
-    async def aclose(self) -> None:
-        """Closes the connections."""
-        await self._transport.aclose()
 
 
 # ---- Watchers ----
@@ -365,7 +313,9 @@ class RecordingProxy:
         self, configuration: GatewayConfiguration, watch: Watch, port: int = 0, largest_body: int = LARGEST_BODY
     ) -> None:
         self._configuration = configuration
-        self._server: ForwardServer | None = None
+        self._timeout = {"connect": configuration.timeouts.connect, "read": None, "write": None, "pool": None}
+        self._way = find_proxy(configuration)
+        self._transport: httpx2.AsyncBaseTransport | DirectTransport | None = None
         self._watch = watch
         self._numbers = 0
         self._host = Host(
@@ -392,7 +342,7 @@ class RecordingProxy:
         return self._host.open_connections
 
     async def __aenter__(self) -> RecordingProxy:
-        self._server = ForwardServer(self._configuration)
+        self._transport = make_transport(self._configuration, self._way)
         await self._host.__aenter__()
         return self
 
@@ -402,8 +352,8 @@ class RecordingProxy:
         try:
             await self._host.__aexit__(kind, error, traceback)
         finally:
-            if self._server is not None:
-                await self._server.aclose()
+            if self._transport is not None:
+                await self._transport.aclose()
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         asked = await receive()
@@ -413,7 +363,7 @@ class RecordingProxy:
         with suppress(OSError):  # the client has left
             if refusal is not None:
                 await send_document(send, *refusal)
-            elif self._server is not None:
+            else:
                 self._numbers += 1
                 query = scope["query_string"].decode("latin-1")
                 request = ForwardedRequest(
@@ -425,4 +375,35 @@ class RecordingProxy:
                     asked.get("body", b""),
                     time.monotonic_ns(),
                 )
-                await Relay(self._server, request, self._watch(request), send).run(receive)
+                await Relay(self, request, self._watch(request), send).run(receive)
+
+    async def ask(
+        self, asked: ForwardedRequest, on_sending: Callable[[], object], on_sent: Callable[[], object]
+    ) -> ServerReply:
+        """Sends a request to the server and returns when the head of its reply has come.
+
+        The path is from the root of the server's host, as it came; the query follows that of the base URL. `on_sending`
+        is called when the first byte is about to be sent, `on_sent` after the last one, but not on the way through a
+        proxy.
+
+        Raises:
+            httpx2.RequestError: There is no reply.
+            CallerError: The proxy does not listen.
+        """
+        if self._transport is None:
+            raise CallerError("the proxy does not listen")
+        url = url_on_host(self._configuration.base_url, asked.path, asked.query)
+        extensions: dict[str, Any] = {"timeout": self._timeout, "on_sending": on_sending, "on_sent": on_sent}
+        if isinstance(self._transport, DirectTransport):
+            # As it came: a URL would lose `..`, and what a server makes of that is for the server to say.
+            extensions["target"] = b"/" + url.partition("://")[2].partition("/")[2].encode("latin-1")
+        request = httpx2.Request(
+            asked.method, url, headers=asked.headers, content=asked.body or None, extensions=extensions
+        )
+        if not isinstance(self._transport, DirectTransport):
+            on_sending()
+        return ServerReply(await self._transport.handle_async_request(request))
+
+    def not_reached(self, error: Exception) -> UpstreamConnectionError:
+        """The error for a person of a request without a reply; shows nothing of the request."""
+        return connection_error(without_query(self._configuration.base_url), error, proxy=self._way)
