@@ -208,7 +208,7 @@ def test_what_was_written_is_read_again_but_for_what_the_losses_name(bundle):
 
 def test_the_losses_are_said_in_the_file():
     said = json.loads(write_as(FULL, "x.har"))["log"]["comment"]
-    assert all(sentence in said for _, sentence in LOSSES)
+    assert all(sentence in said for sentence in LOSSES)
     assert "recorded.invalid" in write_har(FULL).decode()
 
 

@@ -47,15 +47,12 @@ MILLISECOND: Final = 1_000_000
 SECOND: Final = 1_000_000_000
 
 LOSSES: Final = (
-    ("parts", "The parts that a host reported, with their times: HAR knows nothing above the bytes."),
-    ("host", "The name of the server: a recording does not hold it, so addresses begin with recorded.invalid."),
-    (
-        "reads",
-        "Only partstream reads the fields with the reads of a body; other programs see the times of whole events.",
-    ),
-    ("wall time", "Where a recording has no wall time, entries begin in 1970: HAR demands one."),
+    "The parts that a host reported, with their times: HAR knows nothing above the bytes.",
+    "The name of the server: a recording does not hold it, so addresses begin with recorded.invalid.",
+    "Only partstream reads the fields with the reads of a body; other programs see the times of whole events.",
+    "Where a recording has no wall time, entries begin in 1970: HAR demands one.",
 )
-"""What a HAR that is written does not hold, or not for every reader: a name, and a sentence."""
+"""What a HAR that is written does not hold, or not for every reader."""
 
 
 # ---- Blocks of events ----
@@ -376,7 +373,7 @@ def write_har(bundle: exchanges.Bundle) -> bytes:
         "creator": {"name": "partstream", "version": __version__},
         "pages": [],
         "entries": [_entry(exchange) for exchange in bundle.exchanges],
-        "comment": " ".join(sentence for _, sentence in LOSSES),
+        "comment": " ".join(LOSSES),
         OWN: own,
     }
     return dumps({"log": log}) + b"\n"
@@ -395,10 +392,7 @@ def _entry(exchange: exchanges.RecordedExchange) -> dict[str, Any]:
         "response": _response(exchange),
         "cache": {},
         "timings": {
-            "blocked": _NOT_KNOWN,
-            "dns": _NOT_KNOWN,
-            "connect": _NOT_KNOWN,
-            "ssl": _NOT_KNOWN,
+            **dict.fromkeys((*_BEFORE_SENDING, "ssl"), _NOT_KNOWN),
             "send": send,
             "wait": wait,
             "receive": receive,
