@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 
 from inspector import sample_streams as streams
 from inspector.sample_streams import MS, exchange, paced
-from partstream.lm.outputs import Finish, Outcome, Unmapped
+from partstream.lm.outputs import Finish, Outcome, StreamOptions, Unmapped
 from partstream.lm.parts import TextPart
 from partstream_devtools.bundles.exchange import HowEnded
 from partstream_devtools.bundles.forms import read_any
+from partstream_devtools.bundles.recorded import recorded_outputs
 from partstream_devtools.inspector.reading import kind_of_event, read_exchange
 from partstream_devtools.recorded_stream import RecordingError, read_recording
 from recordings import FOLDER
@@ -47,6 +48,30 @@ def test_an_event_was_there_when_its_last_byte_was_read():
     reads = [(10.0, first[:20]), (20.0, first[20:] + second[:-1]), (30.0, second[-1:] + streams.completed())]
     read = read_exchange(exchange(reads))
     assert [(event.at, event.read) for event in read.events] == [(20 * MS, 1), (30 * MS, 2), (30 * MS, 2)]
+
+
+REFUSED = b'{"error":{"message":"The model is gone.","type":"not_found","code":"gone"}}'
+WHOLE = json.dumps(
+    json.loads(streams.completed().split(b"data: ")[1])["response"] | {"object": "response", "output": []}
+)
+ALONE = {
+    "an error in a document": exchange([(1.0, REFUSED)], content_type="application/json"),
+    "a document": exchange([(1.0, WHOLE.encode())], content_type="application/json"),
+    "no document": exchange([(1.0, b"{}")], content_type="application/json"),
+    "a refusal": exchange([(1.0, REFUSED)], status=404, content_type="application/json"),
+    "a page of a proxy": exchange([(1.0, b"<html>Log in</html>")], content_type="text/html"),
+    "no byte": exchange([]),
+    "no response": exchange([], how=HowEnded.NO_RESPONSE, has_head=False),
+}
+
+
+@pytest.mark.parametrize("made", ALONE.values(), ids=ALONE)
+def test_a_body_that_is_no_stream_is_shown_as_a_replay_reads_it(made: RecordedExchange):
+    read = read_exchange(made)
+    *parts, finish = recorded_outputs(made, "a", options=StreamOptions(call_id_prefix=""))
+    assert [part.part for part in read.parts] == parts
+    assert read.finish is not None
+    assert str(read.finish) == str(finish)
 
 
 @given(st.lists(st.integers(1, 4000), max_size=30))

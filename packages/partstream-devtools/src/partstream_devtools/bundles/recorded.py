@@ -230,13 +230,18 @@ def timed_outputs(
     content = content_of(exchange, path, protocol)
     if content.form is ContentForm.STREAM and content.protocol is not None:
         yield from _stream(exchange, content, content.protocol, options, chunk_size)
-    elif content.form is ContentForm.DOCUMENT and content.protocol is not None:
-        yield exchange.end.at, _document(exchange, content, content.protocol, options)
-    elif content.form is ContentForm.REFUSAL:
-        yield exchange.end.at, [_failed(refusal_of(exchange, content))]
     else:
-        what = "no response came" if exchange.head is None else "it was closed before the first event"
-        yield exchange.end.at, [_failed(recorded_failure(exchange) or UpstreamConnectionError(_THE_SERVER, what))]
+        yield exchange.end.at, whole_outputs(exchange, content, options)
+
+
+def whole_outputs(exchange: RecordedExchange, content: Content, options: StreamOptions) -> list[StreamOutput]:
+    """The outputs of a body that is no stream: a document, a refusal, or nothing."""
+    if content.form is ContentForm.DOCUMENT and content.protocol is not None:
+        return _document(exchange, content, content.protocol, options)
+    if content.form is ContentForm.REFUSAL:
+        return [_failed(refusal_of(exchange, content))]
+    what = "no response came" if exchange.head is None else "it was closed before the first event"
+    return [_failed(recorded_failure(exchange) or UpstreamConnectionError(_THE_SERVER, what))]
 
 
 def reported_outputs(answer: RecordedAnswer) -> Iterator[tuple[int | None, list[StreamOutput]]]:

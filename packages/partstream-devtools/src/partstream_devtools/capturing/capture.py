@@ -80,7 +80,7 @@ _SIZES: Final[dict[type, Callable[[Any], int]]] = {
 # ---- Exchanges ----
 
 _LONGEST_MESSAGE: Final = 2_000  # characters of an error that are kept
-_FACTS: Final = (
+ERROR_FACTS: Final = (
     "http_status",
     "provider_code",
     "provider_type",
@@ -175,7 +175,7 @@ class ExchangeCapture:
 
 def recorded_error(error: BaseException, redact: Callable[[str], str] = str) -> RecordedError:
     """What is kept of an error, redacted: no traceback, which would keep all that its functions held."""
-    fields = ((name, vars(error).get(name)) for name in _FACTS)
+    fields = ((name, vars(error).get(name)) for name in ERROR_FACTS)
     shown = tuple((name, redact(str(value))) for name, value in fields if isinstance(value, str | int | float))
     return RecordedError(type(error).__name__, redact(said_by(error)[:_LONGEST_MESSAGE]), shown)
 

@@ -18,7 +18,7 @@ from base64 import b64encode
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from partstream import errors
 from partstream.codec.checks import dataclass
@@ -30,6 +30,7 @@ from partstream.lm.parts import SOURCE_KEY, USAGE_MIME_TYPE, DataPart, TextPart,
 from partstream.protocols.reader import END_OF_BYTES
 from partstream_devtools.bundles.exchange import HowEnded, RecordedAnswer, RecordedError, RecordedExchange
 from partstream_devtools.bundles.recorded import recorded_error, tools_asked
+from partstream_devtools.capturing.capture import ERROR_FACTS
 from partstream_devtools.inspector import metrics, reading
 from partstream_devtools.recorded_stream import RecordingError
 
@@ -39,22 +40,7 @@ if TYPE_CHECKING:
 # ---- Request, response, error and usage ----
 
 _LONGEST_BODY: Final = 200_000  # characters of a request's body
-_FACTS: Final = (
-    "http_status",
-    "provider_code",
-    "provider_type",
-    "param",
-    "retry_after",
-    "request_id",
-    "event_type",
-    "field",
-    "got",
-    "expected",
-    "state",
-    "phase",
-    "seconds",
-    "body",
-)
+_FACTS: Final = (*ERROR_FACTS, "event_type", "field", "got", "expected", "state", "body")
 """The fields of errors that are shown."""
 _ROWS: Final = (
     ("input", "input_tokens", "prompt_tokens"),
@@ -108,8 +94,7 @@ def usage_shown(finish: Finish | None, parts: Iterable[reading.CompletedPart]) -
 # ---- The contract ----
 
 
-@dataclass(frozen=True, slots=True)
-class Judged:
+class Judged(NamedTuple):
     """The first thousand violations of an answer, in order, and how many rules were kept, broken, and so on."""
 
     violations: tuple[shapes.ViolationView, ...]
@@ -292,13 +277,7 @@ _NOT_WRONG: Final = frozenset({Outcome.COMPLETED.value, Outcome.INCOMPLETE.value
 
 
 def view_of_exchange(exchange: RecordedExchange, answer: RecordedAnswer | None, title: str) -> shapes.AnswerView:
-    """The view of an exchange.
-
-    Args:
-        exchange: The exchange.
-        answer: The answer whose parts all came from it, or None.
-        title: What it is called.
-    """
+    """The view of an exchange, under a title; `answer` is the one whose parts all came from it, or None."""
     read = reading.read_exchange(exchange, GATEWAY_CALL_ID_PREFIX)
     parts: Sequence[reading.CompletedPart] = read.parts
     if answer is not None and answer.reported:
@@ -309,12 +288,7 @@ def view_of_exchange(exchange: RecordedExchange, answer: RecordedAnswer | None, 
 
 
 def view_of_answer(answer: RecordedAnswer, title: str) -> shapes.AnswerView:
-    """The view of an answer of which only the parts are known, such as that of an agent.
-
-    Args:
-        answer: The answer.
-        title: What it is called.
-    """
+    """The view of an answer of which only the parts are known, such as that of an agent, under a title."""
     parts = tuple(reading.CompletedPart(one.part, None, one.at) for one in answer.reported)
     return metrics.collapsed(_Subject(None, answer, reading.ReadAnswer(), (), parts).shown(title))
 

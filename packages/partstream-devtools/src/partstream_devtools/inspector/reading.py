@@ -3,9 +3,9 @@
 1. **Frames**: which bytes each event of a stream has. A decoder of the framing is fed line by line, so nothing here
    knows a framing: an event that comes out ended with that line. Of several events from one line, the last line of the
    data of each tells where it ends.
-2. **Reading**: a table leads from the form of the content (a stream, a document, a refusal, nothing) to what reads it.
-   A stream goes through the reader of its protocol one event at a time, which tells what each event became; only the
-   events after the last whole one go in together with the end of the bytes.
+2. **Reading**: what is no stream (a document, a refusal, nothing) is one event at most. A stream goes through the
+   reader of its protocol one event at a time, which tells what each event became; only the events after the last whole
+   one go in together with the end of the bytes.
 3. **Kinds**: the kind of an event, for its colour and shape, and its text in a few words. The outputs of an event tell
    its kind; without outputs its type does, in the words that the wires share; without a type its fields do.
 4. **Reported parts**: the parts that a host got, each with the event that completed it. A provider may cut texts
@@ -16,20 +16,20 @@
 from __future__ import annotations
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.codec.checks import dataclass, replace
 from partstream.codec.json_codec import JSONDecodeError, dumps, loads_event, nests_too_deeply
-from partstream.errors import EventTooLargeError, UpstreamConnectionError
-from partstream.lm.outputs import FileMode, Finish, Outcome, StreamOptions, StreamOutput, ThinkingMode, Unmapped
+from partstream.errors import EventTooLargeError
+from partstream.lm.outputs import FileMode, Finish, StreamOptions, StreamOutput, ThinkingMode, Unmapped
 from partstream.lm.parts import USAGE_MIME_TYPE, DataPart, ResponsePart, TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.protocol import JSON_LINES, LENIENT_SSE, SSE, Framing, Protocol
-from partstream.protocols.reader import END_OF_BYTES, FAILURE, ReadStep, StreamReader, Tap, TappedReader
+from partstream.protocols.reader import END_OF_BYTES, FAILURE, ReadStep, Tap, TappedReader
 from partstream.protocols.recognition import NamedEvent, claims_of
 from partstream_devtools.bundles.exchange import Chunk, HowEnded, RecordedAnswer, RecordedExchange, ReportedPart
-from partstream_devtools.bundles.recorded import Content, ContentForm, content_of, end_of, recorded_failure, refusal_of
+from partstream_devtools.bundles.recorded import Content, ContentForm, content_of, end_of, whole_outputs
 from partstream_devtools.recorded_stream import RecordingError
 
 if TYPE_CHECKING:
@@ -249,7 +249,7 @@ def read_exchange(exchange: RecordedExchange, call_id_prefix: str = "") -> ReadA
     if content.is_packed:
         chunks = (Chunk(chunks[-1].at if chunks else None, content.data),)
     reading = _Reading(exchange, content, chunks, _Clock(chunks), options)
-    return _READ[content.form](reading)
+    return _stream(reading) if content.form is ContentForm.STREAM else _whole(reading)
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,32 +283,22 @@ def _as_it_came(content: Content, body: bytes) -> Content:
     return replace(content, framing=framing, data=body, is_packed=False) if counts[0] == counts[1] else content
 
 
-def _whole_body(reading: _Reading, name: str, outputs: Sequence[StreamOutput]) -> ReadEvent:
-    body = reading.content.data
-    read = reading.clock.read_of(len(body))
-    return ReadEvent(1, 0, len(body), reading.clock.at(read), read, name, body, _object(body), outputs)
-
-
-def _refusal(reading: _Reading) -> ReadAnswer:
-    """An error of HTTP in place of an answer."""
-    head, content = reading.exchange.head, reading.content
-    error = refusal_of(reading.exchange, content)
-    finish = Finish(Outcome.FAILED, error=error)
-    name = "HTTP" if head is None else f"HTTP {head.status}"
-    events = (_whole_body(reading, name, (finish,)),) if content.data else ()
-    row = content.protocol
-    return ReadAnswer(row, row is not None, "document" if events else None, events, (), finish, reading.chunks, error)
-
-
-def _nothing(reading: _Reading) -> ReadAnswer:
-    """No byte of a body came."""
-    row, end = reading.content.protocol, reading.exchange.end
-    is_left = end.how is HowEnded.CANCELLED
-    silence = "no response came" if reading.exchange.head is None else "it was closed before the first event"
-    unsaid = UpstreamConnectionError("the server", silence)
-    error = None if is_left else recorded_failure(reading.exchange) or unsaid
-    finish = None if error is None else Finish(Outcome.FAILED, error=error)
-    return ReadAnswer(row, row is not None, None, (), (), finish, reading.chunks, error)
+def _whole(reading: _Reading) -> ReadAnswer:
+    """A body that is no stream: a document, an error of HTTP, or nothing."""
+    exchange, content, head = reading.exchange, reading.content, reading.exchange.head
+    is_left = content.form is ContentForm.NOTHING and exchange.end.how is HowEnded.CANCELLED
+    outputs = [] if is_left else whole_outputs(exchange, content, reading.options)
+    body, is_document = content.data, content.form is ContentForm.DOCUMENT
+    events: tuple[ReadEvent, ...] = ()
+    if body and content.form is not ContentForm.NOTHING:
+        said = _object(body)
+        name = (_kind_of(said) or "(document)") if is_document else "HTTP" if head is None else f"HTTP {head.status}"
+        read = reading.clock.read_of(len(body))
+        events = (ReadEvent(1, 0, len(body), reading.clock.at(read), read, name, body, said, outputs),)
+    row, finish = content.protocol, _finish_in(outputs)
+    error = None if is_document or finish is None else finish.error
+    framing: FramingName | None = "document" if events else None
+    return ReadAnswer(row, row is not None, framing, events, _parts_in(events), finish, reading.chunks, error)
 
 
 def _unread(exchange: RecordedExchange, error: RecordingError) -> ReadAnswer:
@@ -319,16 +309,6 @@ def _unread(exchange: RecordedExchange, error: RecordingError) -> ReadAnswer:
         _event_of(number, frame, clock, (), is_late=False) for number, frame in enumerate(frames_of(body, framing), 1)
     )
     return ReadAnswer(None, False, _shown_name(framing), events, (), None, exchange.chunks, error)
-
-
-def _document(reading: _Reading) -> ReadAnswer:
-    """One JSON document in place of a stream."""
-    reader = StreamReader(reading.row, reading.options)
-    body = reading.content.data
-    outputs = [*reader.feed_document(body), *reader.end()]
-    event = _whole_body(reading, _kind_of(_object(body)) or "(document)", outputs)
-    parts = tuple(CompletedPart(one, 1, event.at) for one in outputs if not isinstance(one, Finish | Unmapped))
-    return ReadAnswer(reading.row, True, "document", (event,), parts, _finish_in(outputs), reading.chunks)
 
 
 class _GivenEvents:
@@ -429,24 +409,20 @@ def _stream(reading: _Reading) -> ReadAnswer:
     read = _StreamEvents(reading, framing)
     read.read()
     events = tuple(read.events)
-    outputs = [output for event in events for output in event.outputs]
-    parts = tuple(
+    shown = [NamedEvent(event.name, dict(event.event)) for event in events[:_SURE_OF] if event.event]
+    is_sure = reading.exchange.protocol is not None or claims_of(reading.row, shown).sure > 0
+    finish = _finish_in(output for event in events for output in event.outputs)
+    shape = _shown_name(framing)
+    return ReadAnswer(reading.row, is_sure, shape, events, _parts_in(events), finish, reading.chunks)
+
+
+def _parts_in(events: Sequence[ReadEvent]) -> tuple[CompletedPart, ...]:
+    return tuple(
         CompletedPart(output, event.number, event.at)
         for event in events
         for output in event.outputs
         if not isinstance(output, Finish | Unmapped)
     )
-    shown = [NamedEvent(event.name, dict(event.event)) for event in events[:_SURE_OF] if event.event]
-    is_sure = reading.exchange.protocol is not None or claims_of(reading.row, shown).sure > 0
-    return ReadAnswer(reading.row, is_sure, _shown_name(framing), events, parts, _finish_in(outputs), reading.chunks)
-
-
-_READ: Final[Mapping[ContentForm, Callable[[_Reading], ReadAnswer]]] = {
-    ContentForm.STREAM: _stream,
-    ContentForm.DOCUMENT: _document,
-    ContentForm.REFUSAL: _refusal,
-    ContentForm.NOTHING: _nothing,
-}
 
 
 def _shown_name(framing: Framing) -> FramingName:
@@ -454,7 +430,7 @@ def _shown_name(framing: Framing) -> FramingName:
     return "sse" if framing.name == SSE.name else "jsonl"
 
 
-def _finish_in(outputs: Sequence[StreamOutput]) -> Finish | None:
+def _finish_in(outputs: Iterable[StreamOutput]) -> Finish | None:
     return next((output for output in outputs if isinstance(output, Finish)), None)
 
 
