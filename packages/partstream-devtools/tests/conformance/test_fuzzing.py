@@ -5,7 +5,7 @@ import sys
 
 import pytest
 from mutants import MUTANTS
-from scripted_targets import CallsTwice, CallsTwiceNowAndThen, Plays, plays, within
+from scripted_targets import CallsTwice, CallsTwiceNowAndThen, Plays, at_once, plays, within
 
 from partstream.codec.redaction import Redactor
 from partstream.errors import CallerError
@@ -17,11 +17,12 @@ from partstream_devtools.conformance.fuzzing import (
     fuzz,
     minimal_failure,
     read_failure,
-    replayed,
-    searched,
+    replay,
+    search,
 )
 from partstream_devtools.conformance.generated import exercises, generate
 from partstream_devtools.conformance.report import Verdict
+from partstream_devtools.conformance.running import Opening
 from partstream_devtools.conformance.scripts import Call, Say, Script, ScriptedAnswer, Think, read_actions
 
 RULE = "tool-call.unique-call-id"
@@ -83,7 +84,7 @@ def test_a_conversation_of_41_events_shrinks_to_the_three_that_matter():
 def found(tmp_path_factory):
     """The results of one search, and the folder of what it kept."""
     folder = tmp_path_factory.mktemp("found") / "failures"
-    return within(plays(CallsTwice), lambda tested: searched(tested, SETTINGS, folder)), folder
+    return at_once(search(Opening(plays(CallsTwice)), SETTINGS, folder)), folder
 
 
 def test_a_fault_is_found_by_generated_conversations_and_its_smallest_one_is_kept(found):
@@ -112,19 +113,19 @@ def test_a_mutant_is_found_and_made_as_small_as_a_few_events(rule: str):
 
 
 def test_a_provider_that_keeps_all_passes_and_what_no_conversation_shows_is_not_judged(tmp_path):
-    results = within(plays(Plays), lambda tested: searched(tested, SETTINGS, tmp_path))
+    results = at_once(search(Opening(plays(Plays)), SETTINGS, tmp_path))
     verdicts = {check.rule: check.verdict for check in results.checks}
     assert not any(check.breaks for check in results.checks)
     assert verdicts[RULE] is Verdict.PASSED
     assert verdicts["data.bytes"] is Verdict.NOT_JUDGED
     assert verdicts["stream.same-over-protocols"] is Verdict.NOT_JUDGED
-    assert results.note == "20 generated conversations were tried with the seed 1."
+    assert results.notes == ("20 generated conversations were tried with the seed 1.",)
     assert [*tmp_path.iterdir()] == []
 
 
 def test_a_fault_that_does_not_show_each_time_is_named_flaky(tmp_path):
     CallsTwiceNowAndThen.asked[0] = 0
-    results = within(plays(CallsTwiceNowAndThen), lambda tested: searched(tested, SETTINGS, tmp_path))
+    results = at_once(search(Opening(plays(CallsTwiceNowAndThen)), SETTINGS, tmp_path))
     (failed,) = [check for check in results.checks if check.rule == RULE]
     assert failed.flaky is not None
     assert failed.flaky["of"] == 3
@@ -144,7 +145,7 @@ def test_a_search_without_bounds_is_refused(wrong: dict):
 
 def test_no_file_of_a_failure_holds_a_secret(tmp_path):
     redactor = Redactor(["small", "get_time"])
-    within(plays(CallsTwice), lambda tested: searched(tested, SETTINGS, tmp_path, redactor=redactor))
+    at_once(search(Opening(plays(CallsTwice)), SETTINGS, tmp_path, redactor))
     text = (tmp_path / f"{RULE}.json").read_text()
     assert "***" in text
     assert "get_time" not in text
@@ -157,7 +158,7 @@ def test_no_file_of_a_failure_holds_a_secret(tmp_path):
 def test_a_kept_failure_is_repeated_until_it_is_mended(found, provider, verdict: Verdict, monkeypatch):
     monkeypatch.setitem(sys.modules, "hypothesis", None)
     failure = found[1] / f"{RULE}.json"
-    results = within(plays(provider), lambda tested: replayed(tested, failure))
+    results = at_once(replay(Opening(plays(provider)), failure))
     (check,) = results.checks
     assert (check.id, check.verdict) == (f"{RULE}/generated", verdict)
     assert check.minimal == (str(failure) if verdict is Verdict.FAILED else None)

@@ -271,66 +271,6 @@ GENERATED_CHECKS = tuple(f"{requirement}/{GENERATED}" for requirement in JUDGED)
 _REPETITIONS = 3
 
 
-async def searched(
-    tested: Tested,
-    settings: FuzzSettings,
-    folder: Path,
-    *,
-    other: Tested | None = None,
-    redactor: Redactor | None = None,
-) -> Results:
-    """Looks for broken requirements, and keeps the smallest failure of each in `folder`.
-
-    A requirement that nothing broke has passed if some conversation could have broken it, and is not judged otherwise.
-
-    Raises:
-        CallerError: Hypothesis is not installed.
-        OSError: A file cannot be written.
-    """
-    began = time.monotonic()
-    found = await fuzz(tested, settings, other)
-    hides = redactor or Redactor()
-    files = {one.requirement: write_failure(folder, tested, one, hides) for one in found.failures.values()}
-    milliseconds = (time.monotonic() - began) * 1000
-    facts: dict[str, Any] = {"duration_ms": milliseconds / len(JUDGED)}
-    silent = "no generated conversation says anything about it"
-    checks = tuple(
-        _result(tested, found.failures[one], files[one], **facts)
-        if one in files
-        else CheckResult.of(one, GENERATED, Verdict.PASSED, **facts)
-        if one in found.judged
-        else CheckResult.of(one, GENERATED, Verdict.NOT_JUDGED, got=silent)
-        for one in JUDGED
-    )
-    transcripts = {_name(requirement): one.exercised.transcript for requirement, one in found.failures.items()}
-    note = f"{found.tried} generated conversations were tried with the seed {settings.seed}."
-    return Results(checks, transcripts, note)
-
-
-async def replayed(tested: Tested, path: Path, *, other: Tested | None = None) -> Results:
-    """Repeats a kept failure, three times; needs no Hypothesis.
-
-    Raises:
-        FailureFileError: The file cannot be read, or holds something else.
-    """
-    requirement, exercise = read_failure(path)
-    began = time.monotonic()
-    failed, shown = 0, None
-    for _ in range(_REPETITIONS):
-        exercised = await perform(tested, exercise, other)
-        failed += requirement in exercised.broken
-        if shown is None or requirement in exercised.broken:
-            shown = exercised
-    facts: dict[str, Any] = {"duration_ms": (time.monotonic() - began) * 1000}
-    check = CheckResult.of(requirement, GENERATED, Verdict.PASSED, **facts)
-    if shown is not None and failed:
-        failure = Failure(requirement, exercise, shown, exercise.size, failed, _REPETITIONS)
-        check = _result(tested, failure, path, **facts)
-    transcripts = {} if shown is None else {_name(requirement): shown.transcript}
-    note = f"{path} was repeated {_REPETITIONS} times and broke its promise {failed} times."
-    return Results((check,), transcripts, note)
-
-
 def _result(tested: Tested, failure: Failure, path: Path, *, scenario: str = GENERATED, **facts: Any) -> CheckResult:
     """The result that tells of the smallest failure of a requirement."""
     finding, before, after = failure.finding, failure.size_before, failure.exercise.size
@@ -369,6 +309,8 @@ _SHRINK_SECONDS: Final = 10.0
 async def search(opening: Opening, settings: FuzzSettings, folder: Path, redactor: Redactor | None = None) -> Report:
     """Looks for broken requirements with generated conversations; keeps the smallest failure of each in `folder`.
 
+    A requirement that nothing broke has passed if some conversation could have broken it, and is not judged otherwise.
+
     Args:
         opening: How the target is opened.
         settings: How long to look, and where.
@@ -380,17 +322,51 @@ async def search(opening: Opening, settings: FuzzSettings, folder: Path, redacto
         CallerError: Hypothesis is not installed, or an argument is invalid.
         OSError: A file cannot be written.
     """
-    return await opening.use(lambda tested, other: searched(tested, settings, folder, other=other, redactor=redactor))
+
+    async def searched(tested: Tested, other: Tested | None) -> Results:
+        began = time.monotonic()
+        found = await fuzz(tested, settings, other)
+        hides = redactor or Redactor()
+        files = {one: write_failure(folder, tested, failure, hides) for one, failure in found.failures.items()}
+        facts: dict[str, Any] = {"duration_ms": (time.monotonic() - began) * 1000 / len(JUDGED)}
+        silent = "no generated conversation says anything about it"
+        checks = tuple(
+            _result(tested, found.failures[one], files[one], **facts)
+            if one in files
+            else CheckResult.of(one, GENERATED, Verdict.PASSED, **facts)
+            if one in found.judged
+            else CheckResult.of(one, GENERATED, Verdict.NOT_JUDGED, got=silent)
+            for one in JUDGED
+        )
+        transcripts = {_name(one): failure.exercised.transcript for one, failure in found.failures.items()}
+        note = f"{found.tried} generated conversations were tried with the seed {settings.seed}."
+        return Results(checks, transcripts, note)
+
+    return await opening.use(searched)
 
 
 async def replay(opening: Opening, path: Path) -> Report:
-    """Repeats a kept failure.
+    """Repeats a kept failure, three times; needs no Hypothesis.
 
     Raises:
         UnusableTargetError: The target cannot be started.
         FailureFileError: The file cannot be read, or holds something else.
     """
-    return await opening.use(lambda tested, other: replayed(tested, path, other=other))
+    requirement, exercise = read_failure(path)
+
+    async def replayed(tested: Tested, other: Tested | None) -> Results:
+        began, shown = time.monotonic(), [await perform(tested, exercise, other) for _ in range(_REPETITIONS)]
+        broken = [one for one in shown if requirement in one.broken]
+        facts: dict[str, Any] = {"duration_ms": (time.monotonic() - began) * 1000}
+        check = CheckResult.of(requirement, GENERATED, Verdict.PASSED, **facts)
+        if broken:
+            failure = Failure(requirement, exercise, broken[-1], exercise.size, len(broken), _REPETITIONS)
+            check = _result(tested, failure, path, **facts)
+        transcripts = {_name(requirement): (broken or shown)[-1].transcript}
+        note = f"{path} was repeated {_REPETITIONS} times and broke its promise {len(broken)} times."
+        return Results((check,), transcripts, note)
+
+    return await opening.use(replayed)
 
 
 async def with_minimal_failures(

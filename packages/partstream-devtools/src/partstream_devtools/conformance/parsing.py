@@ -186,46 +186,28 @@ def _output(value: Any, numbers: count[int]) -> object:
     """
     if isinstance(value, Finish) and value.error is not None:
         raise ParserFailedError(str(value.error))
-    if not isinstance(value, Mapping):
-        return value
-    read = _FORMS.get(str(value.get("type")))
-    return value if read is None else read(value, numbers)
-
-
-def _call(value: Mapping[str, Any], numbers: count[int]) -> ToolCallPart:
-    """A call; some wires have no ids of calls, so that any id of its own is right."""
-    call_id = value.get("id")
-    known = f"parser_call_{next(numbers)}" if call_id is None else call_id
-    return unchecked_part(ToolCallPart, known, value.get("name"), value.get("input"))
-
-
-def _failed(value: Mapping[str, Any], _: count[int]) -> object:
-    raise ParserFailedError(str(value.get("message", value)))
-
-
-def _finish(value: Mapping[str, Any], _: count[int]) -> Finish:
-    if value.get("error") is not None:
-        raise ParserFailedError(str(value["error"]))
-    usage = value.get("usage")
-    if not isinstance(usage, Mapping):
-        return Finish(Outcome.COMPLETED)
-    asked, answered = usage.get("input_tokens"), usage.get("output_tokens")
-    total = usage.get(
-        "total_tokens", asked + answered if isinstance(asked, int) and isinstance(answered, int) else None
-    )
-    return Finish(Outcome.COMPLETED, usage=Usage(asked, answered, total))
-
-
-_FORMS: Final[Mapping[str, Callable[[Mapping[str, Any], count[int]], object]]] = {
-    "text": lambda value, _: unchecked_part(TextPart, value.get("text")),
-    "thinking": lambda value, _: unchecked_part(
-        ThinkingPart, value.get("text"), value.get("id"), value.get("metadata")
-    ),
-    "tool-call": _call,
-    "finish": _finish,
-    "error": _failed,
-}
-"""What reads a plain dictionary, by its type."""
+    match value:
+        case {"type": "text"}:
+            return unchecked_part(TextPart, value.get("text"))
+        case {"type": "thinking"}:
+            return unchecked_part(ThinkingPart, value.get("text"), value.get("id"), value.get("metadata"))
+        case {"type": "tool-call"}:
+            call_id = value.get("id")
+            # Some wires have no ids of calls, so that any id of its own is right.
+            known = f"parser_call_{next(numbers)}" if call_id is None else call_id
+            return unchecked_part(ToolCallPart, known, value.get("name"), value.get("input"))
+        case {"type": "error"}:
+            raise ParserFailedError(str(value.get("message", value)))
+        case {"type": "finish", "error": error} if error is not None:
+            raise ParserFailedError(str(error))
+        case {"type": "finish", "usage": Mapping() as usage}:
+            asked, answered = usage.get("input_tokens"), usage.get("output_tokens")
+            both = asked + answered if isinstance(asked, int) and isinstance(answered, int) else None
+            total = usage.get("total_tokens", both)
+            return Finish(Outcome.COMPLETED, usage=Usage(asked, answered, total))
+        case {"type": "finish"}:
+            return Finish(Outcome.COMPLETED)
+    return value
 
 
 # ---- What a parser reports ----

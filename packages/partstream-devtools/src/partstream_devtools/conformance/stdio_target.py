@@ -13,7 +13,7 @@ import os
 import shlex
 from asyncio.subprocess import DEVNULL, PIPE
 from base64 import b64decode
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from functools import partial
 from itertools import count
@@ -203,18 +203,17 @@ class PipedProvider(LanguageModelChatProvider):
 
 def _part(value: Any) -> Any:
     """A part as the other side sent it, with whatever it holds; the value itself where it is no part at all."""
-    made = _PARTS.get(str(value.get("type"))) if isinstance(value, dict) else None
-    return value if made is None else made(value)
-
-
-_PARTS: Final[Mapping[str, Callable[[Mapping[str, Any]], Any]]] = {
-    "text": lambda value: unchecked_part(TextPart, value.get("value"), _audience(value.get("audience"))),
-    "thinking": lambda value: unchecked_part(ThinkingPart, value.get("value"), value.get("id"), value.get("metadata")),
-    "tool_call": lambda value: unchecked_part(ToolCallPart, value.get("callId"), value.get("name"), value.get("input")),
-    "data": lambda value: unchecked_part(
-        DataPart, _bytes(value.get("data")), value.get("mimeType"), _audience(value.get("audience"))
-    ),
-}
+    match value:
+        case {"type": "text"}:
+            return unchecked_part(TextPart, value.get("value"), _audience(value.get("audience")))
+        case {"type": "thinking"}:
+            return unchecked_part(ThinkingPart, value.get("value"), value.get("id"), value.get("metadata"))
+        case {"type": "tool_call"}:
+            return unchecked_part(ToolCallPart, value.get("callId"), value.get("name"), value.get("input"))
+        case {"type": "data"}:
+            data, audience = _bytes(value.get("data")), _audience(value.get("audience"))
+            return unchecked_part(DataPart, data, value.get("mimeType"), audience)
+    return value
 
 
 def _audience(value: Any) -> Any:

@@ -142,7 +142,7 @@ def read_fields(data: bytes | bytearray, start: int, end: int, root: FieldPath) 
     for token in _TOKEN.finditer(data, start, end):
         kind = token.lastgroup
         if kind == "sign":
-            take_sign(data[token.start()])
+            take_sign(token[0])
         elif kind == "end":
             first, last = token.span("string")
             take_value(data, first, last, is_string=True)
@@ -163,8 +163,21 @@ class _Reader:
         self._stack: list[_Open] = []
         self._top: _Open | None = None
 
-    def sign(self, sign: int) -> None:
-        _SIGNS[sign](self)
+    def sign(self, sign: bytes) -> None:
+        top = self._top
+        if sign == b"{" or (sign == b"[" and top is not None):  # a list at the top is one of events
+            self._open(top, is_list=sign == b"[")
+        elif sign in (b"}", b"]"):  # also the wrong one of them
+            self._close()
+        elif top is None or sign == b"[":
+            return
+        elif sign == b":":
+            top.waits_for_name = False
+        elif top.is_list:
+            *outer, index = top.indices
+            top.indices = (*outer, index + 1)
+        else:
+            top.waits_for_name, top.here = True, top.place
 
     def value(self, data: bytes | bytearray, start: int, end: int, *, is_string: bool) -> None:
         top = self._top
@@ -183,58 +196,22 @@ class _Reader:
             self._fields = []
         return self._events
 
-    def open_object(self) -> None:
-        if (top := self._top) is None:
-            self._push(_Open(self._root, (), is_list=False))
-        else:
-            self._push(_Open(top.place if self._is_deep else top.here, top.indices, is_list=False))
+    def _open(self, top: _Open | None, *, is_list: bool) -> None:
+        place, indices = self._root, tuple[int, ...]()
+        if top is not None:
+            is_deep = len(self._stack) >= MOST_LEVELS
+            place = top.place if is_deep else top.here.element if is_list else top.here
+            indices = (*top.indices[: MOST_LEVELS - 1], 0) if is_list else top.indices
+        self._top = _Open(place, indices, is_list=is_list)
+        self._stack.append(self._top)
 
-    def open_list(self) -> None:
-        """At the top, it begins a list of events."""
-        if (top := self._top) is not None:
-            place = top.place if self._is_deep else top.here.element
-            self._push(_Open(place, (*top.indices[: MOST_LEVELS - 1], 0), is_list=True))
-
-    def close(self) -> None:
-        """Also the wrong one of `}` and `]`."""
+    def _close(self) -> None:
         if self._stack:
             self._stack.pop()
             self._top = self._stack[-1] if self._stack else None
             if self._top is None:
                 self._events.append(self._fields)
                 self._fields = []
-
-    def next(self) -> None:
-        top = self._top
-        if top is None:
-            return
-        if top.is_list:
-            *outer, index = top.indices
-            top.indices = (*outer, index + 1)
-        else:
-            top.waits_for_name, top.here = True, top.place
-
-    def named(self) -> None:
-        if self._top is not None:
-            self._top.waits_for_name = False
-
-    @property
-    def _is_deep(self) -> bool:
-        return len(self._stack) >= MOST_LEVELS
-
-    def _push(self, opened: _Open) -> None:
-        self._stack.append(opened)
-        self._top = opened
-
-
-_SIGNS: Final = {
-    ord("{"): _Reader.open_object,
-    ord("["): _Reader.open_list,
-    ord("}"): _Reader.close,
-    ord("]"): _Reader.close,
-    ord(","): _Reader.next,
-    ord(":"): _Reader.named,
-}
 
 
 # ---- Strings with escapes ----
