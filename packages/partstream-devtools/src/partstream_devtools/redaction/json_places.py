@@ -142,13 +142,16 @@ def read_fields(data: bytes | bytearray, start: int, end: int, root: FieldPath) 
     for token in _TOKEN.finditer(data, start, end):
         kind = token.lastgroup
         if kind == "sign":
-            take_sign(token[0])
+            take_sign(data[token.start()])
         elif kind == "end":
             first, last = token.span("string")
             take_value(data, first, last, is_string=True)
         else:
             take_value(data, *token.span(), is_string=False)
     return reader.end()
+
+
+_COLON, _COMMA, _OBJECT, _LIST = b":,{["
 
 
 class _Reader:
@@ -163,21 +166,30 @@ class _Reader:
         self._stack: list[_Open] = []
         self._top: _Open | None = None
 
-    def sign(self, sign: bytes) -> None:
+    def sign(self, sign: int) -> None:
         top = self._top
-        if sign == b"{" or (sign == b"[" and top is not None):  # a list at the top is one of events
-            self._open(top, is_list=sign == b"[")
-        elif sign in (b"}", b"]"):  # also the wrong one of them
-            self._close()
-        elif top is None or sign == b"[":
-            return
-        elif sign == b":":
+        if top is None:
+            if sign == _OBJECT:  # a list at the top is one of events
+                self._push(_Open(self._root, (), is_list=False))
+        elif sign == _COLON:
             top.waits_for_name = False
-        elif top.is_list:
+        elif sign == _COMMA and top.is_list:
             *outer, index = top.indices
             top.indices = (*outer, index + 1)
-        else:
+        elif sign == _COMMA:
             top.waits_for_name, top.here = True, top.place
+        elif sign in (_OBJECT, _LIST):
+            is_list = sign == _LIST
+            is_deep = len(self._stack) >= MOST_LEVELS
+            place = top.place if is_deep else top.here.element if is_list else top.here
+            indices = (*top.indices[: MOST_LEVELS - 1], 0) if is_list else top.indices
+            self._push(_Open(place, indices, is_list=is_list))
+        else:  # also the wrong one of `}` and `]`
+            self._stack.pop()
+            self._top = self._stack[-1] if self._stack else None
+            if self._top is None:
+                self._events.append(self._fields)
+                self._fields = []
 
     def value(self, data: bytes | bytearray, start: int, end: int, *, is_string: bool) -> None:
         top = self._top
@@ -196,22 +208,9 @@ class _Reader:
             self._fields = []
         return self._events
 
-    def _open(self, top: _Open | None, *, is_list: bool) -> None:
-        place, indices = self._root, tuple[int, ...]()
-        if top is not None:
-            is_deep = len(self._stack) >= MOST_LEVELS
-            place = top.place if is_deep else top.here.element if is_list else top.here
-            indices = (*top.indices[: MOST_LEVELS - 1], 0) if is_list else top.indices
-        self._top = _Open(place, indices, is_list=is_list)
-        self._stack.append(self._top)
-
-    def _close(self) -> None:
-        if self._stack:
-            self._stack.pop()
-            self._top = self._stack[-1] if self._stack else None
-            if self._top is None:
-                self._events.append(self._fields)
-                self._fields = []
+    def _push(self, opened: _Open) -> None:
+        self._stack.append(opened)
+        self._top = opened
 
 
 # ---- Strings with escapes ----
