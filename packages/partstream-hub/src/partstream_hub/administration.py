@@ -5,16 +5,17 @@ Entries change by a plan, which is made first and carried out in one transaction
 """
 
 from __future__ import annotations
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 from math import ceil
-from typing import TYPE_CHECKING, Final
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final
 
 from partstream.codec.checks import dataclass, replace
 from partstream.tokens.amounts import BudgetUnit, amount_text
 from partstream.upstream.endpoint import Secret
 from partstream_hub import configuration
-from partstream_hub.directory import UNLIMITED, Directory, DirectoryChange, Key, Owner, OwnerKind, Put, RateLimits
+from partstream_hub.directory import RATE_NAMES, Directory, DirectoryChange, Key, Owner, OwnerKind, Put, RateLimits
 from partstream_hub.hub import is_valid, new_code, new_key
 from partstream_hub.store.rows import SQL
 from partstream_hub.store.values import JoinCode
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 
 # ---- Changes ----
+
+_NO_FIELDS: Final[configuration.Fields] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,35 +77,25 @@ class Administration:
         return self.store.change(changes, self.by, version) if changes else version
 
     def add_key(
-        self,
-        person: str,
-        *,
-        label: str = "",
-        expires_at: float | None = None,
-        models: tuple[str, ...] | None = None,
-        rates: RateLimits = UNLIMITED,
-        budgets: Iterable[str] = (),
-        time_zone: str = "UTC",
+        self, person: str, label: str = "", expires_at: float | None = None, fields: configuration.Fields = _NO_FIELDS
     ) -> tuple[Key, Secret]:
-        """Makes a key for a person, which may narrow what the person may use, with budgets in their one form.
-
-        Returns:
-            The key as it is kept, and the key itself, which cannot be shown again.
-        """
+        """Makes a key for a person, with limits of its own as of :meth:`put_key`: the key as it is kept, and the key
+        itself, which cannot be shown again."""
         made = new_key()
-        key = Key(made.id, made.digest, person, label, models, rates, expires_at=expires_at)
-        rules = configuration.budget_rules(Owner(OwnerKind.KEY, made.id), budgets, time_zone)
-        self.store.change([Put(key), *map(Put, rules)], self.by)
-        return key, made.secret
+        return self.put_key(Key(made.id, made.digest, person, label, expires_at=expires_at), fields), made.secret
 
-    def change_key(self, key: Key, budgets: Iterable[str], time_zone: str = "UTC") -> None:
-        """Replaces the key with the same id."""
-        directory = self.directory()
-        changes: list[DirectoryChange] = [] if directory.keys.get(key.id) == key else [Put(key)]
-        owner = Owner(OwnerKind.KEY, key.id)
-        changes += configuration.budget_changes(owner, configuration.budget_rules(owner, budgets, time_zone), directory)
-        if changes:
-            self.store.change(changes, self.by, directory.version)
+    def put_key(self, key: Key, fields: configuration.Fields) -> Key:
+        """Adds a key, or replaces the one with its id. It may have limits of its own, which are fields of a person in
+        their one form: budgets and their time zone, models and rates; those that are left out are no limits."""
+        directory, owner = self.directory(), Owner(OwnerKind.KEY, key.id)
+        before = directory.keys.get(key.id)
+        rates = RateLimits(**{name: fields.get(name) for name in RATE_NAMES})
+        key = replace(key, models=fields.get("models"), rates=rates)
+        rules = configuration.budget_rules(owner, fields)
+        changes: list[DirectoryChange] = [] if before == key else [Put(key)]
+        if changes := [*changes, *configuration.budget_changes(owner, rules, directory)]:
+            self.store.change(changes, self.by, None if before is None else directory.version)
+        return key
 
     def revoke(self, key_ids: Sequence[str]) -> None:
         """Revokes keys for ever, from now on."""
@@ -111,18 +104,10 @@ class Administration:
             [Put(replace(keys[one], revoked_at=now)) for one in key_ids if keys[one].revoked_at is None], self.by
         )
 
-    def invite(
-        self,
-        person: str,
-        *,
-        expires_at: float,
-        label: str = "",
-        key_expires_at: float | None = None,
-        key_models: tuple[str, ...] | None = None,
-    ) -> Secret:
+    def invite(self, person: str, expires_at: float, label: str = "", **of_key: Any) -> Secret:
         """Makes a code with which a person gets a key, once; see :class:`partstream_hub.store.values.JoinCode`."""
         made = new_code()
-        self.store.add_join_code(JoinCode(made.digest, person, expires_at, label, key_expires_at, key_models))
+        self.store.add_join_code(JoinCode(made.digest, person, expires_at, label, **of_key))
         return made.secret
 
 

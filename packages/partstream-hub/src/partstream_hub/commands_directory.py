@@ -13,8 +13,7 @@ from __future__ import annotations
 import re
 import sys
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -42,7 +41,7 @@ from partstream_hub.commands_database import (
     time_text,
     url_option,
 )
-from partstream_hub.directory import RATE_NAMES, Directory, Key, Owner, OwnerKind, RateLimits
+from partstream_hub.directory import RATE_NAMES, Directory, Key, Owner, OwnerKind
 from partstream_hub.store.store import VERSIONS, HubStore
 
 # ---- hub init and check ----
@@ -231,7 +230,8 @@ def _add_commands(kind: str, section: configuration.Section) -> None:
         with hub_database() as hub:
             if identity in configuration.document_of(hub.directory()).entries:
                 raise click.UsageError(f"there is a {identity} already; `partstream hub set {kind} {name}` changes it")
-            _check_team(options, hub.directory())
+            if team := entry.get("team"):
+                _check_known(configuration.Section.TEAMS, team, hub.directory(), "--team: ")
             _carry_out(hub, hub.prepared_entry(identity, entry))
         if section is configuration.Section.PEOPLE:
             click.echo(f"Next: `partstream hub key add {name}`, or `partstream hub invite {name}`.", err=True)
@@ -243,13 +243,15 @@ def _add_commands(kind: str, section: configuration.Section) -> None:
     def set_one(name: str, unset: tuple[str, ...], **options: Any) -> None:
         identity, given = _identity(section, name), _given_fields(options, unset)
         with hub_database() as hub:
-            entries = configuration.document_of(hub.directory()).entries
+            directory = hub.directory()
             # What the workers' providers list is there without an entry.
             if section is not configuration.Section.MODELS:
-                _check_entry(identity, entries)
-            _check_team(options, hub.directory())
-            kept = {one: value for one, value in entries.get(identity, {}).items() if one not in unset}
-            _carry_out(hub, hub.prepared_entry(identity, _read_fields(section, given, kept)))
+                _check_known(section, name, directory)
+            before = configuration.document_of(directory).entries.get(identity, {})
+            entry = _read_fields(section, given, {one: value for one, value in before.items() if one not in unset})
+            if team := entry.get("team"):
+                _check_known(configuration.Section.TEAMS, team, directory, "--team: ")
+            _carry_out(hub, hub.prepared_entry(identity, entry))
 
     @remove.command(kind, help=f"Remove a {kind}.")
     @click.argument("name")
@@ -257,7 +259,7 @@ def _add_commands(kind: str, section: configuration.Section) -> None:
     def remove_one(name: str, *, yes: bool) -> None:
         identity = _identity(section, name)
         with hub_database() as hub:
-            _check_entry(identity, configuration.document_of(hub.directory()).entries)
+            _check_known(section, name, hub.directory())
             _carry_out(hub, hub.prepared_entry(identity, None), may_remove=yes)
 
 
@@ -281,11 +283,8 @@ def set_key(key_id: str, unset: tuple[str, ...], **options: Any) -> None:
             said = f"there is no key {shown_argument(key_id)}; `partstream hub key list` shows the ids of all keys"
             raise click.UsageError(said)
         before = configuration.fields_of_owner(key, Owner(OwnerKind.KEY, key_id), directory)
-        # A value that is the default is in no entry.
-        of_person = configuration.FIELDS[configuration.Section.PEOPLE]
-        after = before | {name: fields.get(name, of_person[name].default) for name in (*given, *unset)}
-        rates = RateLimits(**{name: after[name] for name in RATE_NAMES})
-        hub.change_key(replace(key, models=after["models"], rates=rates), after["budgets"], after["time_zone"])
+        kept = {name: value for name, value in before.items() if name not in (*given, *unset)}
+        hub.put_key(key, {**kept, **fields})
     click.echo(f"Key {key_id} was changed; `partstream hub show {key_id}` shows it.")
 
 
@@ -296,27 +295,13 @@ def _identity(section: configuration.Section, name: str) -> configuration.EntryI
     return configuration.EntryId(section, name)
 
 
-def _check_team(options: Mapping[str, Any], directory: Directory) -> None:
-    """Looks for the team of a person before a plan is shown that cannot be carried out."""
-    if name := _given_fields(options).get("team"):
-        _check_known("team", name, directory.teams, "`partstream hub list teams` shows all", "--team: ")
-
-
-def _check_entry(identity: configuration.EntryId, entries: Iterable[configuration.EntryId]) -> None:
-    known = [one.name for one in entries if one.section is identity.section]
-    _check_known(identity.section.one, identity.name, known, f"`partstream hub list {identity.section}` shows all")
-
-
-def _check_person(directory: Directory, name: str) -> None:
-    _check_known("person", name, directory.people, "`partstream hub add person NAME` adds one")
-
-
-def _check_known(kind: str, name: str, known: Collection[str], ways: str, place: str = "") -> None:
+def _check_known(section: configuration.Section, name: str, directory: Directory, place: str = "") -> None:
     """Refuses a name that nothing has with a UsageError, which says the name that is probably meant."""
+    known = [one.name for one in configuration.document_of(directory).entries if one.section is section]
     if name not in known:
         close = closest_name(name, known)
-        hint = f"did you mean {close}?" if close else ways
-        raise click.UsageError(f"{place}there is no {kind} {shown_argument(name)}; {hint}")
+        hint = f"did you mean {close}?" if close else f"`partstream hub add {section.one} NAME` adds one"
+        raise click.UsageError(f"{place}there is no {section.one} {shown_argument(name)}; {hint}")
 
 
 for _section in configuration.Section:
@@ -415,11 +400,9 @@ def add_key(person: str, label: str, expires: float | None, *, as_json: bool, **
     The key may do what its person may do; budgets, models and rates of its own narrow that.
     """
     fields = _read_fields(configuration.Section.PEOPLE, _given_fields(options))
-    rates = RateLimits(**{name: fields.get(name) for name in RATE_NAMES})
-    others = {name: fields[name] for name in ("models", "budgets", "time_zone") if name in fields}
     with hub_database() as hub:
-        _check_person(hub.directory(), person)
-        made, secret = hub.add_key(person, label=label, expires_at=expires, rates=rates, **others)
+        _check_known(configuration.Section.PEOPLE, person, hub.directory())
+        made, secret = hub.add_key(person, label, expires, fields)
         if as_json:
             click.echo(dumps({"id": made.id, "person": person, "key": secret.reveal(), "expires_at": expires}))
         else:
@@ -437,7 +420,7 @@ def list_keys(person: str | None, *, as_json: bool) -> None:
     with hub_database() as hub:
         directory, now = hub.directory(), hub.store.time()
     if person is not None:
-        _check_person(directory, person)
+        _check_known(configuration.Section.PEOPLE, person, directory)
     keys = sorted(
         (one for one in directory.keys.values() if person in (None, one.person)),
         key=lambda one: (one.person, one.created_at, one.id),
@@ -484,8 +467,8 @@ def invite(person: str, url: str, expires: float, label: str, key_expires: float
     """
     address = hub_url(url)
     with hub_database() as hub:
-        _check_person(hub.directory(), person)
-        code = hub.invite(person, expires_at=expires, label=label, key_expires_at=key_expires)
+        _check_known(configuration.Section.PEOPLE, person, hub.directory())
+        code = hub.invite(person, expires, label, key_expires_at=key_expires)
     link = page_link(address, code.reveal())
     if as_json:
         editor = editor_link(address, code.reveal())

@@ -507,12 +507,13 @@ def changes_of(plan: ConfigurationPlan, directory: Directory) -> Iterator[Direct
                 yield Put(_made(*step.id, fields))
             if step.id.section is not Section.MODELS:
                 owner = Owner(OwnerKind(step.id.section.one), step.id.name)
-                yield from budget_changes(owner, budget_rules(owner, fields["budgets"], fields["time_zone"]), directory)
+                yield from budget_changes(owner, budget_rules(owner, fields), directory)
 
 
-def budget_rules(owner: Owner, budgets: Iterable[str], time_zone: str = _UTC) -> tuple[BudgetRule, ...]:
-    """The rules of an owner, from budgets in their one form."""
-    return tuple(BudgetRule(owner, *parsed_budget(one), time_zone) for one in budgets)
+def budget_rules(owner: Owner, fields: Fields) -> tuple[BudgetRule, ...]:
+    """The rules of an owner, from fields in their one form."""
+    zone = fields.get("time_zone", _UTC)
+    return tuple(BudgetRule(owner, *parsed_budget(one), zone) for one in fields.get("budgets", ()))
 
 
 def fields_of_owner(one: Team | Person | Key, owner: Owner, directory: Directory) -> dict[str, Any]:

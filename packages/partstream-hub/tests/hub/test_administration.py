@@ -70,10 +70,10 @@ def test_a_plan_says_how_many_keys_that_work_go_with_the_people_it_removes(hub: 
 
 
 def test_a_key_with_budgets_of_its_own_is_made_at_once(hub: Administration) -> None:
-    key, _ = hub.add_key("ana", budgets=("1 USD/day", "10k tokens/week"), time_zone="Asia/Tokyo")
+    key, _ = hub.add_key("ana", fields={"budgets": ("1 USD/day", "10k tokens/week"), "time_zone": "Asia/Tokyo"})
     rules = hub.directory().budgets[Owner(OwnerKind.KEY, key.id)]
     assert [(rule.limit, rule.time_zone) for rule in rules] == [(10**9, "Asia/Tokyo"), (10_000, "Asia/Tokyo")]
-    hub.change_key(key, ["2 USD/day"])
+    hub.put_key(key, {"budgets": ("2 USD/day",)})
     (rule,) = hub.directory().budgets[Owner(OwnerKind.KEY, key.id)]
     assert (rule.limit, rule.time_zone) == (2 * 10**9, "UTC")
     assert hub.directory().version == 3

@@ -202,5 +202,5 @@ def one_time_link(hub: Administration, person: str, address: str) -> str:
     """A link for a person to the page of a hub, at an address without a slash at its end."""
     now = hub.store.time()
     ends, key_ends = now + LINK_SECONDS, now + KEY_SECONDS
-    code = hub.invite(person, expires_at=ends, label=_LABEL, key_expires_at=key_ends, key_models=())
+    code = hub.invite(person, ends, _LABEL, key_expires_at=key_ends, key_models=())
     return f"{address}/hub#{code.reveal()}"
