@@ -30,23 +30,6 @@ _NO_FIELDS: Final[configuration.Fields] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
-class PreparedPlan:
-    """A plan, and what it was made for."""
-
-    plan: configuration.ConfigurationPlan
-    directory: Directory
-
-    @property
-    def lost_keys(self) -> dict[str, int]:
-        """How many keys that work go with the people that the plan removes, by their names."""
-        people = {one.name: 0 for one in self.plan.removed if one.section is configuration.Section.PEOPLE}
-        for key in self.directory.keys.values():
-            if key.person in people and key.revoked_at is None:
-                people[key.person] += 1
-        return people
-
-
-@dataclass(frozen=True, slots=True)
 class Administration:
     """A hub for an administrator. Every method may raise the errors of its store."""
 
@@ -57,23 +40,20 @@ class Administration:
         """All that there is."""
         return self.store.directory() or Directory()
 
-    def prepared(self, wanted: configuration.HubDocument) -> PreparedPlan:
+    def prepared(self, wanted: configuration.HubDocument) -> configuration.Plan:
         """What has to change for the hub to be what a document says; changes nothing."""
-        directory = self.directory()
-        return PreparedPlan(configuration.plan_of(configuration.document_of(directory), wanted), directory)
+        return configuration.plan_of(self.directory(), wanted)
 
-    def prepared_entry(self, identity: configuration.EntryId, entry: configuration.Fields | None) -> PreparedPlan:
+    def prepared_entry(self, one: configuration.EntryId, entry: configuration.Fields | None) -> configuration.Plan:
         """What has to change for one entry to be there as it is given, or to be gone for None."""
-        directory = self.directory()
-        now = configuration.document_of(directory)
-        entries = {one: value for one, value in now.entries.items() if one != identity}
-        wanted = replace(now, entries=entries if entry is None else {**entries, identity: entry})
-        return PreparedPlan(configuration.plan_of(now, wanted), directory)
+        wanted = configuration.HubDocument({} if entry is None else {one: entry}, frozenset({one.section}))
+        plan = self.prepared(wanted)
+        return replace(plan, steps=tuple(step for step in plan.steps if step.id == one))
 
-    def carry_out(self, prepared: PreparedPlan) -> int:
+    def carry_out(self, plan: configuration.Plan) -> int:
         """Carries out a plan in one transaction, unless another has changed the hub since it was made; the version of
         the directory afterwards."""
-        changes, version = [*configuration.changes_of(prepared.plan, prepared.directory)], prepared.directory.version
+        changes, version = [*configuration.changes_of(plan)], plan.directory.version
         return self.store.change(changes, self.by, version) if changes else version
 
     def add_key(

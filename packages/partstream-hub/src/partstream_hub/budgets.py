@@ -525,7 +525,7 @@ class HubWorker:
     def _beaten(self, store: HubStore, *, is_durable: bool) -> tuple[values.Pulse, Directory | None]:
         """In the thread: the heartbeat, the directory if it has changed, and the charges of workers that are gone."""
         silent = self._settings.silent_seconds
-        pulse = store.heartbeat(self.name, silent, is_durable=is_durable)
+        pulse = (store.heartbeat_durably if is_durable else store.heartbeat)(self.name, silent)
         step, self._beat_at = pulse.time - self._beat_at, pulse.time
         if self._connected_since is None or not 0 <= step <= _CONNECTED * self._settings.heartbeat_seconds:
             self._connected_since = pulse.time

@@ -28,7 +28,7 @@ from partstream.settings.kinds import closest_name
 from partstream.upstream.endpoint import is_loopback
 from partstream.upstream.hub import editor_link, page_link
 from partstream_hub import configuration
-from partstream_hub.administration import Administration, PreparedPlan, findings_of
+from partstream_hub.administration import Administration, findings_of
 from partstream_hub.commands_database import (
     End,
     Label,
@@ -41,6 +41,7 @@ from partstream_hub.commands_database import (
     time_text,
     url_option,
 )
+from partstream_hub.configuration import Plan
 from partstream_hub.directory import RATE_NAMES, Directory, Key, Owner, OwnerKind
 from partstream_hub.store.store import VERSIONS, HubStore
 
@@ -147,34 +148,36 @@ def _read_fields(
 _STYLES: Final = {"+": "green", "-": "red", "~": "yellow"}
 
 
-def _show_plan(prepared: PreparedPlan) -> None:
+def _show_plan(plan: Plan) -> None:
     console = make_console()
-    for line in prepared.plan.lines():
+    for line in plan.lines():
         console.print(Text(line, _STYLES[line.lstrip()[0]]))
 
 
-def _carry_out(hub: Administration, prepared: PreparedPlan, *, may_remove: bool = False, option: str = "--yes") -> None:
+def _carry_out(
+    hub: Administration, plan: configuration.Plan, *, may_remove: bool = False, option: str = "--yes"
+) -> None:
     """Shows a plan and carries it out in one transaction.
 
     Entries are removed without a question where an option of the command says so; else a person is asked, and a
     UsageError refuses it where there is none.
     """
-    if not prepared.plan.steps:
+    if not plan.steps:
         click.echo("Nothing changes.")
         return
-    _show_plan(prepared)
-    if prepared.plan.removed and not may_remove:
+    _show_plan(plan)
+    if plan.removed and not may_remove:
         lost = [
             f"person {name}" + (f" with {keys} {'key' if keys == 1 else 'keys'}" if keys else "")
-            for name, keys in prepared.lost_keys.items()
+            for name, keys in plan.lost_keys.items()
         ]
-        others = [str(one) for one in prepared.plan.removed if one.name not in prepared.lost_keys]
+        others = [str(one) for one in plan.removed if one.name not in plan.lost_keys]
         what = ", ".join([*others, *lost])
         if not (sys.stdin.isatty() and sys.stdout.isatty()):
             raise click.UsageError(f"this removes {what}; {option} allows it. Nothing was changed")
         click.confirm(f"Remove {what}?", abort=True)
-    hub.carry_out(prepared)
-    click.echo(f"Done: {prepared.plan.summary()}.")
+    hub.carry_out(plan)
+    click.echo(f"Done: {plan.summary()}.")
 
 
 # ---- hub add, set and remove ----
@@ -335,16 +338,16 @@ def apply(file: str, *, dry_run: bool, may_remove: bool, as_json: bool) -> None:
     except configuration.UnusableHubFileError as error:
         raise UnusableHubError(str(error)) from error
     with hub_database() as hub:
-        prepared = hub.prepared(wanted)
-        if as_json and (dry_run or not prepared.plan.removed or may_remove):
+        plan = hub.prepared(wanted)
+        if as_json and (dry_run or not plan.removed or may_remove):
             if not dry_run:
-                hub.carry_out(prepared)
-            click.echo(dumps({"applied": not dry_run, "steps": [step.as_json() for step in prepared.plan.steps]}))
+                hub.carry_out(plan)
+            click.echo(dumps({"applied": not dry_run, "steps": [step.as_json() for step in plan.steps]}))
         elif dry_run:
-            _show_plan(prepared)
-            click.echo(f"Plan: {prepared.plan.summary()}.")
+            _show_plan(plan)
+            click.echo(f"Plan: {plan.summary()}.")
         else:
-            _carry_out(hub, prepared, may_remove=may_remove, option="--remove")
+            _carry_out(hub, plan, may_remove=may_remove, option="--remove")
 
 
 @click.command("export", short_help="Export the hub as a file that can be reviewed and applied.")

@@ -7,7 +7,7 @@ their values go through the same readers, so a number may be a text of digits an
 
 1. :func:`read_hub_file` reads a text into a document, or raises all faults at once. No fault shows a key.
 2. :func:`document_of` says what the directory in the database holds, in the same words.
-3. :func:`plan_of` compares two documents. Entries are added before the entries that name them, and removed after.
+3. :func:`plan_of` compares the two. Entries are added before the entries that name them, and removed after.
    A table that the file leaves out is left alone; an entry that is missing in a table of the file is removed.
 4. :func:`changes_of` gives the changes of one transaction that carry the plan out.
 5. :func:`written_hub_file` writes a document; :func:`read_hub_file` reads it back as the same one. Keys are in no file.
@@ -430,15 +430,22 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class ConfigurationPlan:
+class Plan:
     """All steps, in the order in which they are carried out: an entry comes before the entries that name it."""
 
+    directory: Directory  # for which it was made
     steps: tuple[Step, ...]
 
     @property
     def removed(self) -> tuple[EntryId, ...]:
         """The entries that would be gone."""
         return tuple(step.id for step in self.steps if step.kind is StepKind.REMOVED)
+
+    @property
+    def lost_keys(self) -> dict[str, int]:
+        """How many keys that work go with the people that would be gone, by their names."""
+        works = [key.person for key in self.directory.keys.values() if key.revoked_at is None]
+        return {one.name: works.count(one.name) for one in self.removed if one.section is Section.PEOPLE}
 
     def lines(self) -> Iterator[str]:
         """The plan as a diff, a line for each entry and each of its fields that differs."""
@@ -452,8 +459,9 @@ class ConfigurationPlan:
         )
 
 
-def plan_of(now: HubDocument, wanted: HubDocument) -> ConfigurationPlan:
-    """The steps from one document to another; entries of tables that `wanted` leaves out stay."""
+def plan_of(directory: Directory, wanted: HubDocument) -> Plan:
+    """The steps from what there is to what is wanted; entries of tables that the document leaves out stay."""
+    now = document_of(directory)
     put: list[Step] = []
     removed: list[Step] = []
     for one in _ordered(now.entries.keys() | wanted.entries.keys()):
@@ -462,7 +470,7 @@ def plan_of(now: HubDocument, wanted: HubDocument) -> ConfigurationPlan:
             (put if step.after is not None else removed).append(step)
     # An entry that names a team is removed before the team.
     removed.sort(key=lambda step: _SECTIONS.index(step.id.section), reverse=True)
-    return ConfigurationPlan((*put, *removed))
+    return Plan(directory, (*put, *removed))
 
 
 # ---- The directory as a document, and the changes of a plan ----
@@ -495,8 +503,8 @@ def document_of(directory: Directory) -> HubDocument:
     return HubDocument({one: entries[one] for one in _ordered(entries)}, frozenset(Section))
 
 
-def changes_of(plan: ConfigurationPlan, directory: Directory) -> Iterator[DirectoryChange]:
-    """The changes that carry a plan out, in order and for one transaction; `directory` is what it was made for."""
+def changes_of(plan: Plan) -> Iterator[DirectoryChange]:
+    """The changes that carry a plan out, in order and for one transaction."""
     for step in plan.steps:
         if step.after is None:
             yield Remove(step.id.section.one, step.id.name)
@@ -507,7 +515,7 @@ def changes_of(plan: ConfigurationPlan, directory: Directory) -> Iterator[Direct
                 yield Put(_made(*step.id, fields))
             if step.id.section is not Section.MODELS:
                 owner = Owner(OwnerKind(step.id.section.one), step.id.name)
-                yield from budget_changes(owner, budget_rules(owner, fields), directory)
+                yield from budget_changes(owner, budget_rules(owner, fields), plan.directory)
 
 
 def budget_rules(owner: Owner, fields: Fields) -> tuple[BudgetRule, ...]:

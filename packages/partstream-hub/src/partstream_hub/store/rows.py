@@ -556,6 +556,20 @@ def join(work: Transaction, code_digest: bytes, key_id: str, key_digest: bytes) 
     return key
 
 
+# ---- Kept requests and answers ----
+
+
+def contents(work: Transaction, answer_id: str) -> values.AnswerContent | None:
+    """The request and the answer, if they are kept."""
+    return next((values.AnswerContent(*row) for row in work.rows(SQL["content"], (answer_id,))), None)
+
+
+def forget_contents_of(work: Transaction, before: float, teams: Sequence[str]) -> int:
+    """Deletes what is kept of the people of some teams, or without teams of all others; how much that was."""
+    statement = SQL[f"forget contents of {'teams' if teams else 'others'}"]
+    return len(work.rows(statement.format(places=places(len(teams))), (before, *teams)))
+
+
 # ---- What workers learn of tokens ----
 
 SERIES: Final = "sample"
@@ -566,9 +580,12 @@ _TRIMMED_EVERY: Final = 64
 
 
 def exchange_learned(
-    work: Transaction, worker: str, rows: Sequence[values.LearnedRow], since: int, most: int
+    work: Transaction, worker: str, rows: Sequence[values.LearnedRow], since: int, most: int = 2_000
 ) -> values.LearnedBatch:
-    """Keeps what a worker has learned, and reads what others have since."""
+    """Keeps what a worker has learned, and brings what others have since a batch. Can be repeated as it is.
+
+    Batches are read whole, so that there may be more than `most`.
+    """
     newest = _keep(work, worker, rows) if rows else work.rows(SQL["batch"])[0][0]
     page = work.rows(SQL["last batch of a page"], (since, most - 1))
     # A batch is read as a whole, so that the next question can begin after it.
@@ -639,8 +656,11 @@ _ALIVE_SECONDS: Final = 5.0
 _KEPT_SECONDS: Final = 3_600.0  # for how long a worker is shown that is silent and holds nothing
 
 
-def heartbeat(work: Transaction, worker: str, silent_seconds: float) -> values.Pulse:
-    """Shows that a worker is alive, and reads what has changed. The first one makes it known."""
+def heartbeat(work: Transaction, worker: str, silent_seconds: float = 30.0) -> values.Pulse:
+    """Shows that a worker is alive, under a name that is new for each process, and brings what has changed.
+
+    Other workers are named as silent that were not heard of for so many seconds.
+    """
     now = work.now()
     work.run(SQL["beat"], (worker, now, now))
     work.run(SQL["forget silent workers"], (now - _KEPT_SECONDS,))

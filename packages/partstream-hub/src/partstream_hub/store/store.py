@@ -137,16 +137,9 @@ class HubStore:
 
     # ---- workers ----
 
-    def heartbeat(self, worker: str, silent_seconds: float = 30.0, *, is_durable: bool = False) -> values.Pulse:
-        """Shows that a worker is alive, under a name that is new for each process, and brings what has changed.
-
-        Args:
-            silent_seconds: Since when a worker must not have been heard of to be named as silent.
-            is_durable: Whether the disk is waited for, and with it all that was written before.
-        """
-        access = values.Access.WRITE_DURABLY if is_durable else values.Access.WRITE
-        return self.run(lambda work: tables.heartbeat(work, worker, silent_seconds), access)
-
+    heartbeat = _transaction(tables.heartbeat, values.Access.WRITE)
+    heartbeat_durably = _transaction(tables.heartbeat, values.Access.WRITE_DURABLY)
+    """Waits for the disk, and with it for all that was written before."""
     expire = _transaction(tables.expire, values.Access.WRITE_DURABLY)
 
     # ---- budgets ----
@@ -189,27 +182,9 @@ class HubStore:
 
     # ---- kept requests and answers ----
 
-    def contents(self, answer_id: str) -> values.AnswerContent | None:
-        """The request and the answer, if they are kept."""
-        return next((values.AnswerContent(*row) for row in self.read(tables.SQL["content"], (answer_id,))), None)
-
-    def forget_contents_of(self, before: float, teams: Sequence[str]) -> int:
-        """Deletes what is kept of the people of some teams, or without teams of all others; how much that was."""
-        statement = tables.SQL[f"forget contents of {'teams' if teams else 'others'}"]
-        return len(
-            self.run(lambda work: work.rows(statement.format(places=values.places(len(teams))), (before, *teams)))
-        )
+    contents = _transaction(tables.contents, values.Access.READ)
+    forget_contents_of = _transaction(tables.forget_contents_of, values.Access.WRITE)
 
     # ---- what workers learn of tokens ----
 
-    def exchange_learned(
-        self, worker: str, rows: Sequence[values.LearnedRow], since: int, most: int = 2_000
-    ) -> values.LearnedBatch:
-        """Keeps what a worker has learned, and brings what others have since a batch. Can be repeated as it is.
-
-        Batches are read whole, so that there may be more than `most`.
-        """
-        return self.run(
-            lambda work: tables.exchange_learned(work, worker, rows, since, most),
-            values.Access.WRITE if rows else values.Access.READ,
-        )
+    exchange_learned = _transaction(tables.exchange_learned, values.Access.WRITE)

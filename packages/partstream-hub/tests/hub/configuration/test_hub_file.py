@@ -73,8 +73,8 @@ disabled = true
 def _directory(text: str, before: Directory | None = None) -> Directory:
     """What applying a file makes of a directory."""
     now = before or Directory()
-    plan = plan_of(document_of(now), read_hub_file(text))
-    changes = [*changes_of(plan, now)]
+    plan = plan_of(now, read_hub_file(text))
+    changes = [*changes_of(plan)]
     return changed_directory(now, changes, 1.0) if changes else now
 
 
@@ -113,7 +113,7 @@ def test_what_is_exported_is_read_back_as_the_same_and_changes_nothing():
     directory = _directory(WHOLE)
     text = written_hub_file(document_of(directory))
     assert read_hub_file(text) == document_of(directory)
-    assert plan_of(document_of(directory), read_hub_file(text)).steps == ()
+    assert plan_of(directory, read_hub_file(text)).steps == ()
     assert written_hub_file(read_hub_file(text)) == text
 
 
@@ -124,7 +124,7 @@ def test_two_ways_to_write_a_value_are_no_change():
         '"1/10"', "{output = 10, input = 1.0}"
     )
     assert other != WHOLE
-    assert plan_of(document_of(directory), read_hub_file(other)).steps == ()
+    assert plan_of(directory, read_hub_file(other)).steps == ()
 
 
 FAULTS = [
@@ -227,7 +227,7 @@ def test_the_plan_is_a_diff_and_the_changes_make_it_true():
         team = "office"
         """
     wanted = read_hub_file(textwrap.dedent(after))
-    plan = plan_of(document_of(before), wanted)
+    plan = plan_of(before, wanted)
     assert "\n".join(plan.lines()) == textwrap.dedent(
         """\
         ~ team lab
@@ -254,7 +254,7 @@ def test_the_plan_is_a_diff_and_the_changes_make_it_true():
     )
     assert plan.summary() == "1 added, 2 changed, 1 removed"
     assert [str(one) for one in plan.removed] == ["person ben@example.com"]
-    made = changed_directory(before, [*changes_of(plan, before)], 2.0)
+    made = changed_directory(before, [*changes_of(plan)], 2.0)
     now = document_of(made)
     assert {one: entry for one, entry in now.entries.items() if one.section is not Section.MODELS} == wanted.entries
     assert made.routes == before.routes  # the file says nothing of models
@@ -262,8 +262,8 @@ def test_the_plan_is_a_diff_and_the_changes_make_it_true():
 
 def test_a_table_that_is_left_out_is_left_alone_and_an_empty_one_is_emptied():
     before = _directory(WHOLE)
-    assert plan_of(document_of(before), read_hub_file("")).steps == ()
-    emptied = plan_of(document_of(before), read_hub_file("[models]\n"))
+    assert plan_of(before, read_hub_file("")).steps == ()
+    emptied = plan_of(before, read_hub_file("[models]\n"))
     assert [(step.kind, step.id.name) for step in emptied.steps] == [
         (StepKind.REMOVED, "fast"),
         (StepKind.REMOVED, "org/model:7b"),
