@@ -23,7 +23,8 @@ from models.lists import (
 )
 from models.server import Clock, ModelServer, serving, until
 from partstream.errors import UpstreamConnectionError, UpstreamError, UpstreamHTTPError, UpstreamProtocolError
-from partstream.upstream.discovery import DiscoverySettings, DiskCache, ModelDiscovery
+from partstream.upstream import discovery
+from partstream.upstream.discovery import DiskCache, ModelDiscovery
 from upstreams.upstreams import run
 
 LIST = "/v1/models"
@@ -139,10 +140,11 @@ def test_any_other_failure_leaves_the_list_as_it_was(status: int):
     run(test())
 
 
-def test_only_a_few_models_are_asked_about_at_once():
+def test_only_a_few_models_are_asked_about_at_once(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(discovery, "CONCURRENCY", 3)
+
     async def test() -> None:
-        settings = DiscoverySettings(concurrency=3)
-        async with discovering(gateway(20), settings=settings, is_open=False) as discovered:
+        async with discovering(gateway(20), is_open=False) as discovered:
             server = discovered.server
             first = asyncio.create_task(discovered.discovery.records())
             await until(lambda: server.requests)
@@ -303,10 +305,11 @@ def test_without_any_list_the_reason_is_raised_and_the_next_call_asks_again(stat
     run(test())
 
 
-def test_a_server_that_never_answers_is_given_up():
+def test_a_server_that_never_answers_is_given_up(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(discovery, "REQUEST_SECONDS", 0.05)
+
     async def test() -> None:
-        settings = DiscoverySettings(request_timeout=0.05)
-        async with discovering({LIST: VLLM}, is_open=False, settings=settings) as discovered:
+        async with discovering({LIST: VLLM}, is_open=False) as discovered:
             with pytest.raises(
                 UpstreamError,
                 match=r"no answer within 0\.05 s when asked for .* \(/v1/models\)",
@@ -397,10 +400,12 @@ def test_what_is_not_there_is_remembered_too():
     run(test())
 
 
-def test_an_upstream_that_refuses_one_after_the_other_is_left_alone():
+def test_an_upstream_that_refuses_one_after_the_other_is_left_alone(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(discovery, "CONCURRENCY", 1)
+
     async def test() -> None:
         documents = gateway(30)
-        async with discovering(documents, settings=DiscoverySettings(concurrency=1)) as discovered:
+        async with discovering(documents) as discovered:
             discovered.server.statuses |= {path: 429 for path in documents if path != LIST}
             assert len(await discovered.settled_ids()) == 30
             assert len(discovered.server.requests) == 6

@@ -9,6 +9,7 @@ import httpx2
 import pytest
 
 from partstream.upstream.http import find_proxy, make_transport
+from partstream.upstream.http_connection import DirectTransport
 from upstreams.upstreams import configuration
 
 # Its own authority, good until 2126; its key was thrown away.
@@ -26,9 +27,15 @@ HwYDVR0jBBgwFoAUcrB1YbNleqqM5VGXxUN3X9xKnpQwDwYDVR0TAQH/BAUwAwEB
 """
 
 
+class _Direct(DirectTransport, httpx2.AsyncBaseTransport):
+    """The transport of a client."""
+
+
 def _client(base_url: str, **changes: Any) -> httpx2.AsyncClient:
     of_upstream = configuration(base_url, **changes)
-    return httpx2.AsyncClient(transport=make_transport(of_upstream, find_proxy(of_upstream)), trust_env=False)
+    made = make_transport(of_upstream, find_proxy(of_upstream))
+    transport = _Direct(made.certificates) if isinstance(made, DirectTransport) else made
+    return httpx2.AsyncClient(transport=transport, trust_env=False)
 
 
 LOOPBACK = ["http://127.0.0.1:1/v1", "http://localhost/v1", "http://[::1]:1/v1", "http://models.localhost/v1"]

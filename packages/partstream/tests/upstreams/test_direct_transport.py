@@ -85,9 +85,13 @@ async def _echo(peer: Peer) -> None:
         await peer.write(SIZED)
 
 
+class _Direct(DirectTransport, httpx2.AsyncBaseTransport):
+    """The transport of a client."""
+
+
 def _client(certificates: ssl.SSLContext | None = None) -> httpx2.AsyncClient:
     trusted = certificates or ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    return httpx2.AsyncClient(transport=DirectTransport(trusted), timeout=httpx2.Timeout(None, connect=5))
+    return httpx2.AsyncClient(transport=_Direct(trusted), timeout=httpx2.Timeout(None, connect=5))
 
 
 def run(test: Awaitable[None]) -> None:

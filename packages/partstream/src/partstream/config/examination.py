@@ -74,16 +74,11 @@ _ENDPOINTS_SECONDS: Final = 8.0
 """For the requests to all endpoints, which are sent at the same time."""
 
 
-@dataclass(frozen=True, slots=True)
-class Endpoints:
-    """What was found out about the endpoints."""
-
-    findings: tuple[Finding, ...]  # none where the protocol has no request that costs nothing
-    is_there: bool | None  # whether the endpoint of the protocol in force is there; None where that is not known
-
-
-async def examine_endpoints(gateway: GatewayConfiguration, connections: Connections, *, is_set: bool) -> Endpoints:
-    """Sends an empty request to each endpoint below the base URL.
+async def examine_endpoints(
+    gateway: GatewayConfiguration, connections: Connections, *, is_set: bool
+) -> tuple[list[Finding], bool | None]:
+    """Sends an empty request to each endpoint below the base URL. Gives what was found, nothing where the protocol has
+    no request that costs nothing; and whether the endpoint of the protocol in force is there, None if nothing says it.
 
     Args:
         is_set: Whether the protocol is set, and was not found out.
@@ -94,7 +89,7 @@ async def examine_endpoints(gateway: GatewayConfiguration, connections: Connecti
     wires = [wire for wire in detection.known_wires() if wire.empty_request is not None]
     own = next((wire for wire in wires if wire.name == gateway.protocol), None)
     if own is None:
-        return Endpoints((), None)
+        return [], None
     elsewhere = _elsewhere(gateway.base_url, own, wires)
     wires = [wire for wire in wires if wire is own or not wire.own_base_path or wire.name in elsewhere]
     deadline = asyncio.get_running_loop().time() + _ENDPOINTS_SECONDS
@@ -109,10 +104,10 @@ async def examine_endpoints(gateway: GatewayConfiguration, connections: Connecti
     if missing:
         says += f"; it does not speak {_listed(missing, asked, 'or')}"
     if sign.presence is detection.Presence.THERE:
-        return Endpoints((Finding("endpoint", CheckStatus.FINE, says),), True)
+        return [Finding("endpoint", CheckStatus.FINE, says)], True
     if sign.presence is detection.Presence.SILENT:
         advice = sign.advice or "see the finding about its models"
-        return Endpoints((Finding("endpoint", CheckStatus.WARNING, says, advice),), None)
+        return [Finding("endpoint", CheckStatus.WARNING, says, advice)], None
     advice = sign.advice or (http_errors.WEB_PAGE_ADVICE if sign.presence is detection.Presence.NO_API else "")
     if there:
         base_url = elsewhere.get(there[0].name)
@@ -120,7 +115,7 @@ async def examine_endpoints(gateway: GatewayConfiguration, connections: Connecti
         advice = f"leave `protocol` out, or set it to {there[0].name}{more}"
     if is_set:
         advice = await detection.advice_on_protocol(gateway, connections) or advice
-    return Endpoints((Finding("endpoint", CheckStatus.PROBLEM, says, advice),), False)
+    return [Finding("endpoint", CheckStatus.PROBLEM, says, advice)], False
 
 
 _USUAL_BASE_PATH: Final = "/v1"
@@ -414,11 +409,13 @@ async def _server(gateway: GatewayConfiguration, advice: Advice) -> list[Finding
             is_told = any(finding.verdict is CheckStatus.PROBLEM for finding in listed) and answer.status < 500
             if is_told and answer.status not in _NO_LIST:
                 return findings  # the endpoints would say the same once more
-            endpoints = await examine_endpoints(known, upstream.connections, is_set=upstream.detected is None)
-            if endpoints.is_there and answer.status in _NO_LIST:
+            of_endpoints, is_there = await examine_endpoints(
+                known, upstream.connections, is_set=upstream.detected is None
+            )
+            if is_there and answer.status in _NO_LIST:
                 findings = [*_protocol(upstream.detected), _LISTS_NOTHING]
-            findings += endpoints.findings
-            if endpoints.is_there:
+            findings += of_endpoints
+            if is_there:
                 model_id = gateway.selection.default or ""
                 if not model_id:
                     with suppress(JSONDecodeError, UpstreamError):

@@ -64,15 +64,15 @@ class Fetch(Protocol):
         """
 
 
-@dataclass(frozen=True, slots=True)
-class DiscoverySettings:
-    """How often to ask; all times are in seconds."""
-
-    list_fresh_for: float = 300.0
-    details_fresh_for: float = 24 * 3600.0  # also the absence of details
-    retry_after: float = 30.0  # after a failure, if a list is known
-    request_timeout: float = 15.0
-    concurrency: int = 4  # requests about single models at the same time
+_LIST_SECONDS: Final = 300.0
+"""How long a list is fresh."""
+_DETAILS_SECONDS: Final = 24 * 3600.0
+"""The same for details, also for their absence."""
+_RETRY_SECONDS: Final = 30.0
+"""After a failure, if a list is known."""
+REQUEST_SECONDS: Final = 15.0
+CONCURRENCY: Final = 4
+"""Requests about single models at the same time."""
 
 
 class ModelDiscovery:
@@ -103,7 +103,6 @@ class ModelDiscovery:
         refusal: Callable[[FetchResponse], errors.UpstreamError] = lambda response: errors.UpstreamHTTPError(
             response.status
         ),
-        settings: DiscoverySettings | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._fetch = fetch
@@ -116,7 +115,6 @@ class ModelDiscovery:
         self._cache = cache
         self._is_wanted = is_wanted
         self._refusal = refusal
-        self._settings = settings or DiscoverySettings()
         self._clock = clock
         self._known: Answers = {}
         self._is_loaded = False
@@ -145,7 +143,7 @@ class ModelDiscovery:
                 await asyncio.shield(self._refreshing())
             finally:
                 self._waiting -= 1
-        elif not 0 <= self._next_refresh - self._clock() <= self._settings.list_fresh_for:
+        elif not 0 <= self._next_refresh - self._clock() <= _LIST_SECONDS:
             self._refreshing()
         return self._records or ()
 
@@ -197,7 +195,7 @@ class ModelDiscovery:
 
     async def _refresh(self) -> None:
         answers = self._known
-        self._next_refresh = self._clock() + self._settings.retry_after
+        self._next_refresh = self._clock() + _RETRY_SECONDS
         listed: Answers = {}
         try:
             for question in self._lists:  # up to the first one that exists
@@ -217,7 +215,7 @@ class ModelDiscovery:
                 async with asyncio.timeout(_LONGEST_AWAITED):
                     await self._ask_all(awaited, set())
             composition = self._compose(answers)
-        self._next_refresh = self._clock() + self._settings.list_fresh_for
+        self._next_refresh = self._clock() + _LIST_SECONDS
         self._said_failure = None
         self._publish(composition)
         if self._asking is None or self._asking.done():
@@ -242,8 +240,8 @@ class ModelDiscovery:
         """Requests the facts that the list lacks; publishes the records once all are there."""
         failed: set[str] = set()
         for _ in range(_ROUNDS):
-            now, seconds = self._clock(), self._settings.details_fresh_for
-            fresh = {key for key, answer in self._known.items() if answer.is_fresh(now, seconds)}
+            now = self._clock()
+            fresh = {key for key, answer in self._known.items() if answer.is_fresh(now, _DETAILS_SECONDS)}
             questions = [one for one in self._compose(self._known).questions if one.key not in failed | fresh]
             if not questions or len(failed) >= _MAX_FAILURES:
                 break
@@ -271,7 +269,7 @@ class ModelDiscovery:
                     _logger.info("no details from %s: %s", question.key, error)
 
         async with asyncio.TaskGroup() as group:
-            for _ in range(self._settings.concurrency):
+            for _ in range(CONCURRENCY):
                 group.create_task(work())
 
     async def _ask(self, question: FactRequest) -> CachedAnswer:
@@ -315,12 +313,11 @@ class ModelDiscovery:
 
     async def _response(self, path: str, headers: Mapping[str, str], body: bytes | None) -> FetchResponse:
         try:
-            async with asyncio.timeout(self._settings.request_timeout):
+            async with asyncio.timeout(REQUEST_SECONDS):
                 return await self._fetch(path, headers, body)
         except TimeoutError as error:
-            seconds = self._settings.request_timeout
             raise errors.UpstreamError(
-                f"the server gave no answer within {seconds:g} s when asked for its models ({path})",
+                f"the server gave no answer within {REQUEST_SECONDS:g} s when asked for its models ({path})",
                 advice="check the address, and whether the server is overloaded",
             ) from error
 

@@ -27,7 +27,7 @@ from contextlib import suppress
 from functools import partial
 from ipaddress import ip_address
 from itertools import chain, zip_longest
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, cast
 
 from partstream.codec.system import LazyModule
 
@@ -89,14 +89,6 @@ class DirectTransport:
         self._idle: deque[tuple[Origin, HTTPConnection]] = deque()
         self._all: set[HTTPConnection] = set()
         self._is_closed = False
-
-    async def __aenter__(self) -> Self:
-        """Opens nothing yet."""
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        """Closes all connections."""
-        await self.aclose()
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """Sends a request and returns its answer when the head has come."""
