@@ -84,13 +84,13 @@ def test_limits_and_refused_fields_are_shared_and_a_wrong_limit_is_forgotten_by_
     assert second.refused.of("m") == frozenset()
     first.refused.keep("m", frozenset({"temperature", "seed=7"}))
     asyncio.run(exchange(first, second))
-    assert second.accounting.learned_limit(MODEL) == 5_000
+    assert second.accounting.learned_limits().get(MODEL.id) == 5_000
     assert not second.accounting.has_learned_limit(MODEL)  # not from its own upstream
     assert second.refused.of("m") == {"temperature"}  # a value may be a person's own
     assert second.accounting.took(MODEL, 6_000)
     asyncio.run(exchange(second, first))
-    assert first.accounting.learned_limit(MODEL) is None
-    assert second.accounting.learned_limit(MODEL) is None
+    assert first.accounting.learned_limits().get(MODEL.id) is None
+    assert second.accounting.learned_limits().get(MODEL.id) is None
 
 
 def test_a_worker_that_starts_later_learns_all_of_before(hub_database: HubDatabase) -> None:

@@ -267,8 +267,8 @@ def test_an_upstream_that_says_nothing_teaches_nothing(usage: Usage | None, mess
 def test_an_overflow_teaches_the_limit_and_the_count_of_that_conversation(messages: list[ChatMessage]):
     accounting = TokenAccounting("upstream")
     accounting.overflowed(accounting.estimate_request(MODEL, messages, TOOLS), limit=900, actual=_truth(messages))
-    assert accounting.learned_limit(MODEL) == 900
-    assert accounting.learned_limit(OTHER) is None
+    assert accounting.learned_limits().get(MODEL.id) == 900
+    assert accounting.learned_limits().get(OTHER.id) is None
     assert accounting.estimate_request(MODEL, messages, TOOLS).total.tokens == _truth(messages)
 
 
@@ -277,9 +277,9 @@ def test_a_limit_that_was_learned_holds_for_a_week(messages: list[ChatMessage]):
     accounting = TokenAccounting("upstream", clock=lambda: now[0])
     accounting.overflowed(accounting.estimate_request(MODEL, messages, TOOLS), limit=900, actual=None)
     now[0] += LIMIT_SECONDS
-    assert accounting.learned_limit(MODEL) == 900
+    assert accounting.learned_limits().get(MODEL.id) == 900
     now[0] += 1
-    assert accounting.learned_limit(MODEL) is None
+    assert accounting.learned_limits().get(MODEL.id) is None
 
 
 def test_a_limit_is_forgotten_when_the_model_took_more(messages: list[ChatMessage]):
@@ -287,9 +287,9 @@ def test_a_limit_is_forgotten_when_the_model_took_more(messages: list[ChatMessag
     accounting.overflowed(accounting.estimate_request(MODEL, messages, TOOLS), limit=900, actual=None)
     assert not accounting.took(MODEL, 900)
     assert not accounting.took(OTHER, 901)
-    assert accounting.learned_limit(MODEL) == 900
+    assert accounting.learned_limits().get(MODEL.id) == 900
     assert accounting.took(MODEL, 901)
-    assert accounting.learned_limit(MODEL) is None
+    assert accounting.learned_limits().get(MODEL.id) is None
     assert not accounting.took(MODEL, 901)
 
 
@@ -297,7 +297,7 @@ def test_an_overflow_without_numbers_teaches_nothing(messages: list[ChatMessage]
     accounting = TokenAccounting("upstream")
     estimate = accounting.estimate_request(MODEL, messages, TOOLS)
     accounting.overflowed(estimate, limit=None, actual=None)
-    assert accounting.learned_limit(MODEL) is None
+    assert accounting.learned_limits().get(MODEL.id) is None
     assert accounting.estimate_request(MODEL, messages, TOOLS) == estimate
 
 

@@ -80,26 +80,26 @@ def test_a_person_can_turn_the_file_off(tmp_path: Path, monkeypatch: pytest.Monk
 
 def test_limits_and_the_real_count_are_learned_from_a_refusal(tmp_path: Path):
     with accounting_in(tmp_path) as before:
-        assert before.learned_limit(MODEL) is None
+        assert before.learned_limits().get(MODEL.id) is None
         before.overflowed(expect(before), limit=500, actual=613)
     with accounting_in(tmp_path) as after:
-        assert after.learned_limit(MODEL) == 500
+        assert after.learned_limits().get(MODEL.id) == 500
         assert expect(after).total.tokens == 613
     other = TokenAccounting("another upstream", open_ledger(tmp_path))
-    assert other.learned_limit(MODEL) is None
+    assert other.learned_limits().get(MODEL.id) is None
     other.close()
 
 
 def test_processes_learn_limits_from_each_other(tmp_path: Path):
     with accounting_in(tmp_path) as one, accounting_in(tmp_path) as other:
-        assert other.learned_limit(MODEL) is None
+        assert other.learned_limits().get(MODEL.id) is None
         one.overflowed(expect(one), limit=500, actual=None)
         settle(one)
-        assert other.learned_limit(MODEL) == 500
+        assert other.learned_limits().get(MODEL.id) == 500
         assert other.took(MODEL, 501)
         answer(other, 501)
     with accounting_in(tmp_path) as later:
-        assert later.learned_limit(MODEL) is None
+        assert later.learned_limits().get(MODEL.id) is None
 
 
 def test_a_limit_is_found_when_a_file_that_could_not_be_read_can_be_read_again(tmp_path: Path):
@@ -109,9 +109,9 @@ def test_a_limit_is_found_when_a_file_that_could_not_be_read_can_be_read_again(t
         with closing(sqlite3.connect(tmp_path / LEDGER_NAME)) as another:
             another.execute("PRAGMA locking_mode = EXCLUSIVE")
             another.execute("BEGIN EXCLUSIVE")
-            assert accounting.learned_limit(MODEL) is None
+            assert accounting.learned_limits().get(MODEL.id) is None
         settle(accounting)
-        assert accounting.learned_limit(MODEL) == 500
+        assert accounting.learned_limits().get(MODEL.id) == 500
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such rights; the folder is the user's own")

@@ -482,7 +482,8 @@ async def _judged(answer: FetchResponse, gateway: GatewayConfiguration, fetch: F
         error = list_refusal(answer, gateway)
         if http_errors.says_path_is_missing(error):
             helps = await http_errors.advice_on_missing_list(fetch, gateway)
-            error.advise(f"{helps} If so: name models in `models`" if http_errors.is_general(helps) else helps)
+            is_general = helps.startswith(http_errors.GENERAL_BEGINNING)
+            error.advise(f"{helps} If so: name models in `models`" if is_general else helps)
         verdict = CheckStatus.WARNING if answer.status in _NO_LIST and not gateway.discovers else CheckStatus.PROBLEM
         explained(error, gateway, advice)
         helps = error.advice or _ADVICE.get(answer.status, _GENERAL_ADVICE)

@@ -134,7 +134,7 @@ class TokenAccounting:
     def count(self, model: LanguageModelChatInformation, text: str | ChatMessage) -> TokenCount:
         """The tokens of a text or a message: the reported number if there is one, else counted, else estimated."""
         scope = self._scope(model.family)
-        correction = self._correction(scope)
+        correction = self._corrections.of(scope)
         if isinstance(text, str):
             if len(text) < _LONG_TEXT:
                 row = _counted(scope, text, None)
@@ -148,7 +148,7 @@ class TokenAccounting:
 
     def factor(self, family: str) -> float:
         """The factor that multiplies estimates of a family; 1 before anything is learned."""
-        return self._correction(self._scope(family)).factor_of_texts
+        return self._corrections.of(self._scope(family)).factor_of_texts
 
     def estimate_request(
         self, model: LanguageModelChatInformation, messages: Sequence[ChatMessage], tools: Sequence[Tool] = ()
@@ -200,9 +200,9 @@ class TokenAccounting:
         yield records.WantedRows(
             counts=[of_tools, *digests[-_FIRST_PIECE:]],
             totals=prefixes[-_FIRST_PIECE:],
-            families=self._corrections.families(scope.family, scope.name),
+            families=self._corrections.families(scope),
         )
-        correction = self._correction(scope)
+        correction = self._corrections.of(scope)
         length, total = yield from self._known_beginning(scope, prefixes, of_tools)
         things: list[tuple[records.Digest, _Thing]] = []
         has_other_tools = total is None or total.tools != of_tools
@@ -248,10 +248,6 @@ class TokenAccounting:
         since = self._clock() - LIMIT_SECONDS
         limits = self._ledger.limits(self._upstream)
         return {model_id: row.tokens for model_id, row in limits.items() if row.learned >= since}
-
-    def learned_limit(self, model: LanguageModelChatInformation) -> int | None:
-        """The learned input limit of one model, or None."""
-        return self.learned_limits().get(model.id)
 
     # ---- learning ----
 
@@ -306,7 +302,7 @@ class TokenAccounting:
 
         Such a limit is forgotten. The ledger is written with the next answer.
         """
-        learned = self.learned_limit(model)
+        learned = self.learned_limits().get(model.id)
         if learned is None or input_tokens <= learned:
             return False
         self._ledger.forget_limit(self._upstream, model.id)
@@ -351,12 +347,12 @@ class TokenAccounting:
         row = records.TotalRow(estimate.tools_digest, tools, reported)
         self._ledger.keep_total(scope.name, estimate.digest, row)
         if unattributed.is_large:
-            self._corrections.learn(scope.family, scope.name, unattributed)
+            self._corrections.learn(scope, unattributed)
 
     def _heard(self, family: str) -> None:
         """Fires the event if a family's correction has changed, here or at another upstream."""
         scope = self._scopes.get(family)
-        if scope is not None and self._corrections.have_moved(scope.family, scope.name, is_exact=scope.is_exact):
+        if scope is not None and self._corrections.have_moved(scope):
             self._did_correct.fire(family)
 
     def _scope(self, family: str) -> _Scope:
@@ -365,9 +361,6 @@ class TokenAccounting:
             name = short_digest(f"{self._upstream} {family}")
             self._scopes[family] = _Scope(name, family, f"{__version__} {counter.version}", counter)
         return self._scopes[family]
-
-    def _correction(self, scope: _Scope) -> Correction:
-        return self._corrections.of(scope.family, scope.name, is_exact=scope.is_exact)
 
     def _known_beginning(
         self, scope: _Scope, prefixes: Sequence[records.Digest], tools: records.Digest
@@ -619,19 +612,16 @@ class Corrections:
     def __init__(self, ledger: Ledger, upstream: str) -> None:
         self._ledger = ledger
         self._upstream = upstream
-        self._known: dict[tuple[str, str], tuple[tuple[Sequence[records.Sample], ...], Correction]] = {}
-        self._announced: dict[tuple[str, str], Correction] = {}
+        self._known: dict[str, tuple[tuple[Sequence[records.Sample], ...], Correction]] = {}
+        self._announced: dict[str, Correction] = {}
 
-    def of(self, family: str, scope: str, *, is_exact: bool = False) -> Correction:
-        """The current correction.
-
-        Args:
-            scope: The family at this upstream.
-        """
-        of_family, own = self._ledger.samples(family), self._samples_of(scope)
+    def of(self, scope: _Scope, *, is_exact: bool | None = None) -> Correction:
+        """The current correction, for counts of a tokenizer where `is_exact` says so, or without it the scope."""
+        is_exact = scope.is_exact if is_exact is None else is_exact
+        of_family, own = self._ledger.samples(scope.family), self._samples_of(scope.name)
         of_others = self._samples_of(self._upstream) if is_exact and not own[0] else own
         samples = (of_family, *own, *of_others)
-        known = self._known.get((family, scope))
+        known = self._known.get(scope.name)
         # Read with every text, and changed only by answers.
         if known is None or any(one is not other for one, other in zip(known[0], samples, strict=True)):
             of_texts, of_bytes = of_others
@@ -643,36 +633,36 @@ class Corrections:
                 counted_factor = records.factor_of(of_texts)
             is_learned = bool(own[0] if is_exact else of_family)
             correction = Correction(records.factor_of(of_family), size_factor, counted_factor, is_learned)
-            known = self._known[family, scope] = (samples, correction)
-            self._announced.setdefault((family, scope), correction)
+            known = self._known[scope.name] = (samples, correction)
+            self._announced.setdefault(scope.name, correction)
         return known[1]
 
-    def families(self, family: str, scope: str) -> tuple[str, ...]:
+    def families(self, scope: _Scope) -> tuple[str, ...]:
         """The owners of all samples that a correction is made of."""
-        return (family, *_keys(scope), *_keys(self._upstream))
+        return (scope.family, *_keys(scope.name), *_keys(self._upstream))
 
-    def learn(self, family: str, scope: str, unattributed: UnattributedTokens) -> None:
+    def learn(self, scope: _Scope, unattributed: UnattributedTokens) -> None:
         """Learns from an answer, and notifies all who share the ledger."""
         is_exact = unattributed.counted > 0
-        self.of(family, scope, is_exact=is_exact)  # kept estimates were made with the correction before this answer
+        self.of(scope, is_exact=is_exact)  # kept estimates were made with the correction before this answer
         if unattributed.is_telling:
             # Counted items need no correction.
-            self._keep(family, unattributed.estimated, unattributed.tokens - unattributed.counted)
+            self._keep(scope.family, unattributed.estimated, unattributed.tokens - unattributed.counted)
         if unattributed.by_size is not None:
-            for owner in (scope, self._upstream) if is_exact else (scope,):
+            for owner in (scope.name, self._upstream) if is_exact else (scope.name,):
                 of_texts, of_bytes = _keys(owner)
                 self._keep(of_texts, unattributed.counted + unattributed.estimated, unattributed.tokens)
                 self._keep(of_bytes, unattributed.by_size, unattributed.tokens)
-        self._ledger.did_learn.fire(family)
+        self._ledger.did_learn.fire(scope.family)
 
-    def have_moved(self, family: str, scope: str, *, is_exact: bool = False) -> bool:
+    def have_moved(self, scope: _Scope) -> bool:
         """Whether kept estimates are no longer right; true once for each such change.
 
         Compares with the correction of the last such change, so that many small steps add up.
         """
-        now = self.of(family, scope, is_exact=is_exact)
+        now = self.of(scope)
         # Whether estimates with the other correction are no longer right.
-        other = self._announced[family, scope]
+        other = self._announced[scope.name]
         if now.size_factor is not None or other.size_factor is not None:
             pairs = [(now.size_factor, other.size_factor)]
         else:
@@ -681,7 +671,7 @@ class Corrections:
             one is not two if one is None or two is None else abs(one / two - 1) > _NOTABLE for one, two in pairs
         )
         if is_far:
-            self._announced[family, scope] = now
+            self._announced[scope.name] = now
         return is_far
 
     def _samples_of(self, owner: str) -> tuple[Sequence[records.Sample], Sequence[records.Sample]]:

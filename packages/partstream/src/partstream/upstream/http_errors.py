@@ -278,8 +278,9 @@ _NO_SUCH_PATH: Final = re.compile(r"file not found\.?", re.IGNORECASE)
 """The message of llama.cpp's server for any path that it does not have (tools/server, the handler of errors)."""
 _SECONDS: Final = 3.0
 """For one look: an error is shown after it."""
-_GENERAL: Final = "does the base URL end as the server wants it, often in "
-GENERAL_ADVICE: Final = f"{_GENERAL}{_VERSION}?"
+GENERAL_BEGINNING: Final = "does the base URL end as the server wants it, often in "
+"""How an advice begins that only says what is usual."""
+GENERAL_ADVICE: Final = f"{GENERAL_BEGINNING}{_VERSION}?"
 NO_LIST_ADVICE: Final = "its models answer there all the same: name those that you want in `models`"
 """Where the list of models is missing, and the endpoint of the protocol is there."""
 
@@ -295,16 +296,11 @@ def says_path_is_missing(error: LanguageModelError) -> bool:
     return _NO_SUCH_PATH.fullmatch(message.strip()) is not None or not _THINGS.search(message)
 
 
-def is_general(advice: str) -> bool:
-    """Whether an advice only says what is usual."""
-    return advice.startswith(_GENERAL)
-
-
 async def advice_on_missing_list(fetch: Fetch, configuration: GatewayConfiguration) -> str:
     """Advice for a server without a list of models; looks for one below the path that is usual for the protocol."""
     writer = asking(configuration.protocol)
     usual = writer.own_base_path or _VERSION
-    general = f"{_GENERAL}{usual}?"
+    general = f"{GENERAL_BEGINNING}{usual}?"
     base_path = urlsplit(configuration.base_url).path.rstrip("/")
     if base_path.endswith(usual) or (not writer.own_base_path and _VERSIONED.search(base_path)):
         return general

@@ -438,7 +438,10 @@ class _Answering(_Spoken):
         self.errors, self.policy = sender.writer.errors, sender.configuration.retry
         self.credentials = sender.http.credentials
         if sender.spending is not None and sender.spending.counts_money:
-            await self.client.models.ensure_priced(self._model.id)
+            models = self.client.models
+            if models.pricing(self._model.id) is None and not self.client.configuration.models:
+                with suppress(LanguageModelError):  # then it has no price, which the request says
+                    await models.information()
         self._request = await sender.open(self._model, self._question)
         await self._request.admit()
         return self._request.first
@@ -572,12 +575,6 @@ class ModelList:
                 )
         record = replace(record, context_window=fact, max_input_tokens=stated if fits else None)
         return replace(model, record=record)
-
-    async def ensure_priced(self, model_id: str) -> None:
-        """Has the list read that may have the price of a model."""
-        if self.pricing(model_id) is None and not self._configuration.models:
-            with suppress(LanguageModelError):  # then it has no price, which the request says
-                await self.information()
 
     def pricing(self, model_id: str) -> facts.Pricing | None:
         """A person's prices of a model, else those in the last list; None if they are unknown."""

@@ -910,8 +910,16 @@ class RequestTokens:
         if finish.edits:
             _logger.info("%s took out of the conversation by itself: %s", self._model.id, "; ".join(finish.edits))
         if finish.error is None and finish.usage is not None:
-            used = finish.usage
-            self._check_limit((used.input_tokens if used.context_tokens is None else used.context_tokens) or 0)
+            # A model that took more than its limit: its local server was loaded with a larger context. It is advertised
+            # with the limit that was learned, here or by another process. So an input below what is advertised lifts
+            # none but one that was learned here meanwhile, and the file of the ledger is not read for it: all other
+            # answers would wait for that.
+            used, model = finish.usage, self._model
+            taken = (used.input_tokens if used.context_tokens is None else used.context_tokens) or 0
+            may_be_lower = taken > model.max_input_tokens or self._accounting.has_learned_limit(model)
+            if may_be_lower and self._accounting.took(model, taken):
+                _logger.info("%s took %s tokens, more than it was said to take", model.id, f"{taken:,}")
+                self._on_limit_change()
         self._learn(finish.usage, cost)
         return None if finish.usage is None else parts.usage_part(finish.usage, cost, finish.edits)
 
@@ -941,18 +949,6 @@ class RequestTokens:
             self._accounting.factor(self._model.family),
             factor,
         )
-
-    def _check_limit(self, input_tokens: int) -> None:
-        """Lifts the limit of a model that took more: its local server was loaded with a larger context.
-
-        The model is advertised with the limit that was learned, here or by another process. So an input below what is
-        advertised lifts none but one that was learned here meanwhile, and the file of the ledger is not read for it:
-        all other answers would wait for that.
-        """
-        may_be_lower = input_tokens > self._model.max_input_tokens or self._accounting.has_learned_limit(self._model)
-        if may_be_lower and self._accounting.took(self._model, input_tokens):
-            _logger.info("%s took %s tokens, more than it was said to take", self._model.id, f"{input_tokens:,}")
-            self._on_limit_change()
 
     def refused(self, error: errors.UpstreamError, overflow: Overflow) -> errors.ContextLengthExceededError:
         """Learns from the refusal of a too long input, whose numbers `overflow` has, and makes its error."""
