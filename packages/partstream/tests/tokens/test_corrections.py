@@ -59,7 +59,7 @@ def test_an_upstream_that_counts_bytes_is_known_by_the_first_answers(
         texts = (LOG.replace("7", "8"), PROSE, "def read(path):\n    return path.read_text()\n")
         messages.append(ChatMessage.user(texts[number % 3] * 20))
     with accounting_in(tmp_path) as accounting:
-        correction = accounting._corrections.of(MODEL.family, accounting._scope(MODEL.family).name)
+        correction = accounting._corrections.of(accounting._scope(MODEL.family))
         assert (correction.size_factor is not None) is expected
         new = [*messages, ChatMessage.user(LOG * 30)]  # of a kind that it has never seen
         assert accounting.estimate_request(MODEL, new).total.tokens == pytest.approx(rule(new), rel=0.02)

@@ -296,6 +296,7 @@ JOIN_PAGE: Final = "/hub/join"
 _PARTS: Final = (JOIN_PAGE, "/hub", _VERSION)
 """What a person may copy along with the address, with or without a slash after it."""
 _EDITOR_SCHEMES: Final = frozenset({"vscode", "vscode-insiders", "vscodium", "code-oss", "cursor", "windsurf"})
+_LONGEST: Final = 300
 _EXPECTED: Final = "the address of a hub, such as https://hub.example.com"
 _SECURE: Final = "an address that begins with https://; http:// is for a hub on this machine"
 
@@ -317,8 +318,8 @@ def hub_address(text: str, where: str = "the address of the hub", *, allow_insec
         ConfigurationError: It is none, or is not encrypted and on another machine.
     """
     url = with_scheme(text.strip())
-    if any(map(str.isspace, url)) or not url.isprintable():
-        raise ConfigurationError(where, "a text with blanks in it", _EXPECTED)
+    if any(map(str.isspace, url)) or not url.isprintable() or len(url) > _LONGEST:
+        raise ConfigurationError(where, "a text that is long or has blanks in it", _EXPECTED)
     try:
         address = urlsplit(url)
         usable = is_http_url(url)

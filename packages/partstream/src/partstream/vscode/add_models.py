@@ -17,7 +17,7 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
-from urllib.parse import SplitResult, parse_qs, urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from partstream.codec.checks import dataclass, field
 from partstream.errors import LanguageModelError
@@ -29,7 +29,7 @@ from partstream.vscode.first_steps import announce
 from partstream.vscode.window import VENDOR, Button, DialogClosedError, Item, WentBackError, Window, WindowError, alone
 
 if TYPE_CHECKING:
-    from partstream.upstream.hub import JoinResult
+    from partstream.upstream.hub import JoinLink, JoinResult
     from partstream.vscode import rpc_types as wire
     from partstream.vscode.examining import ServerProblem, Trial, TriedModel
     from partstream.vscode.gateway import GatewaySurroundings
@@ -593,68 +593,22 @@ def _host_of(address: str) -> str:
 
 # ---- Join a Hub ----
 
-_CODE: Final = re.compile(r"[A-Za-z0-9_-]{8,200}")
-_BELOW: Final = re.compile(r"/(?:hub/join|hub|v1)$")
-"""What is below a hub's address, and may be copied along with it."""
-_LONGEST: Final = 300
 
-
-class JoinLink(NamedTuple):
-    """A link that joins a hub. The code goes to that address and nowhere else; no message and no log holds it."""
-
-    hub: str
-    code: str
-
-
-class WrongLinkError(WindowError):
-    """A link is not used; the sentence has no code."""
-
-
-def read_uri(path: str, query: str, fragment: str) -> JoinLink:
-    """Reads a link that VS Code was opened with.
+def read_link(text: str) -> JoinLink:
+    """Reads a link to a hub that a person pasted, or that VS Code was opened with.
 
     Raises:
-        WrongLinkError: It joins no hub.
+        WindowError: It joins no hub; the sentence has no code.
     """
-    if path.rstrip("/") != "/join":
-        raise WrongLinkError("Partstream does not know this link.")
-    hubs = parse_qs(query).get("hub", [])
-    if len(hubs) != 1:
-        raise WrongLinkError("The link does not name exactly one hub.")
-    return _link_to(hubs[0], fragment)
+    from partstream.upstream.hub import join_link  # noqa: PLC0415 - with the client of HTTP
 
-
-def read_pasted(text: str) -> JoinLink:
-    """Reads a link that a person pasted: that to VS Code, or that to the page of a hub.
-
-    Raises:
-        WrongLinkError: It joins no hub.
-    """
     try:
-        url = urlsplit(text.strip())
-    except ValueError:
-        url = SplitResult("", "", "", "", "")
-    if not url.scheme:
-        raise WrongLinkError("This is not a link. Enter one like https://hub.example.com/hub/join#…")
-    if url.scheme in {"http", "https"}:
-        return _link_to(url._replace(fragment="").geturl(), url.fragment)
-    return read_uri(url.path, url.query, url.fragment)
-
-
-def _link_to(address: str, code: str) -> JoinLink:
-    url = None if len(address) > _LONGEST or re.search(r"\s", address) else _read(address)
-    if url is None or url.scheme not in {"http", "https"}:
-        raise WrongLinkError("The link names no address of a hub.")
-    host = _host_of(address)
-    if "@" in url.netloc or url.query or url.fragment:
-        raise WrongLinkError(f"The link names {host} with more than the address of a hub.")
-    if _is_unprotected(address):
-        raise WrongLinkError(
-            f"The link names {host} without encryption: a hub on another machine begins with https://."
-        )
-    if not _CODE.fullmatch(code):
-        raise WrongLinkError("The link has no valid join code: copy the whole link.")
-    return JoinLink(f"{url.scheme}://{url.netloc.lower()}{_BELOW.sub('', url.path.rstrip('/'))}", code)
+        link = join_link(text)
+    except ConfigurationError as error:
+        raise WindowError(f"This link joins no hub: it has {error.got}, and not {error.expected}.") from None
+    if link.code is None:
+        raise WindowError("The link has no join code: copy the whole link.")
+    return link
 
 
 async def join_hub(window: Window, given: Mapping[str, Any]) -> None:
@@ -662,13 +616,13 @@ async def join_hub(window: Window, given: Mapping[str, Any]) -> None:
 
     def refuse(text: str) -> str | None:
         try:
-            read_pasted(text)
-        except WrongLinkError as error:
+            read_link(text)
+        except WindowError as error:
             return str(error)
         return None
 
     if "path" in given:
-        link = read_uri(given["path"], given["query"], given["fragment"])
+        link = read_link(f"vscode://{given['path']}?{given['query']}#{given['fragment']}")
     else:
         text = await window.text(
             alone("Join a Hub"),
@@ -677,7 +631,7 @@ async def join_hub(window: Window, given: Mapping[str, Any]) -> None:
             is_secret=True,
             refuse=refuse,
         )
-        link = read_pasted(str(text))
+        link = read_link(str(text))
     if not (await window.facts())["isTrusted"]:
         raise WindowError("This window is in Restricted Mode: trust its folder, or open the link in another window.")
     if not await window.has_command("lm.addLanguageModelsProviderGroup"):
@@ -714,8 +668,9 @@ async def joined_hub(link: JoinLink, surroundings: GatewaySurroundings) -> tuple
     from partstream.upstream import hub  # noqa: PLC0415 - with httpx2, which takes 0.1 s
     from partstream.vscode.gateway import GatewayLoader  # noqa: PLC0415 - the same
 
-    surroundings.learn(link.code)
-    base_url, code = hub.base_url_of(hub.hub_address(link.hub)), hub.join_code(link.code)
+    code = hub.join_code("" if link.code is None else link.code.reveal())
+    surroundings.learn(code.reveal())
+    base_url = hub.base_url_of(hub.hub_address(link.hub))
     result = await hub.join(GatewayLoader({"baseUrl": base_url}, surroundings).configuration(), code)
     surroundings.learn(result.key.reveal())
     return base_url, result

@@ -12,6 +12,7 @@ import pytest
 from listening import accepting
 from models.server import ModelServer
 from models.server import serving as listening
+from partstream.upstream.endpoint import Secret
 from partstream.upstream.model_information import Fact, ModelRecord, Pricing, Source
 from partstream.vscode import add_models
 from partstream.vscode.examining import details
@@ -304,30 +305,31 @@ LINKS = {
     "https://hub.example.com/lamps/hub#" + CODE: "https://hub.example.com/lamps",
 }
 WRONG_LINKS = {
-    "": "This is not a link",
-    "hub": "This is not a link",
-    "https://hub.example.com/hub/join": "no valid join code",
-    "https://hub.example.com#short": "no valid join code",
-    "http://hub.example.com#" + CODE: "without encryption",
-    "https://ada@hub.example.com#" + CODE: "more than the address",
-    "https://hub.example.com?a=b#" + CODE: "more than the address",
-    "vscode://partstream.partstream/leave#" + CODE: "does not know this link",
-    "vscode://partstream.partstream/join#" + CODE: "exactly one hub",
-    "vscode://partstream.partstream/join?hub=a&hub=b#" + CODE: "exactly one hub",
-    "vscode://partstream.partstream/join?hub=file:///etc#" + CODE: "no address of a hub",
-    "vscode://partstream.partstream/join?hub=https://hub.example.com/" + "a" * 300 + "#" + CODE: "no address of a hub",
+    "": "the address of a hub",
+    "hub": "the address of a hub",
+    "https://hub.example.com/hub/join": "no join code",
+    "https://hub.example.com#short": "letters, digits, - and _",
+    "http://hub.example.com#" + CODE: "begins with https://",
+    "https://ada@hub.example.com#" + CODE: "a user name or password",
+    "https://hub.example.com?a=b#" + CODE: "[?] or # in it",
+    "vscode://partstream.partstream/leave#" + CODE: "names no hub",
+    "vscode://partstream.partstream/join#" + CODE: "names no hub",
+    "vscode://partstream.partstream/join?hub=a&hub=b#" + CODE: "names no hub",
+    "vscode://partstream.partstream/join?hub=file:///etc#" + CODE: "the address of a hub",
+    "vscode://partstream.partstream/join?hub=https://hub.example.com/" + "a" * 300 + "#" + CODE: "long",
 }
 
 
 @pytest.mark.parametrize(("link", "hub"), LINKS.items())
 def test_a_link_names_the_address_of_a_hub(link: str, hub: str):
-    assert add_models.read_pasted(f" {link}\n") == (hub, CODE)
+    read = add_models.read_link(f" {link}\n")
+    assert (read.hub, read.code) == (hub, Secret(CODE))
 
 
 @pytest.mark.parametrize(("link", "says"), WRONG_LINKS.items(), ids=range(len(WRONG_LINKS)))
 def test_a_link_that_joins_no_hub_says_why_without_its_code(link: str, says: str):
     with pytest.raises(WindowError, match=says) as caught:
-        add_models.read_pasted(link)
+        add_models.read_link(link)
     assert CODE not in str(caught.value)
 
 
@@ -374,7 +376,7 @@ NOT_JOINED = {
     "who does not agree": ((None,), {}, {}, None),
     "a folder that is not trusted": ((), {"isTrusted": False}, {}, "Restricted Mode"),
     "a VS Code that adds no groups": ((), {}, {"missing": "lm.addLanguageModelsProviderGroup"}, "partstream add hub"),
-    "a link of another person": ((), {}, {"link": "hub=http://lamps.example"}, "without encryption"),
+    "a link of another person": ((), {}, {"link": "hub=http://lamps.example"}, "begins with https://"),
 }
 
 

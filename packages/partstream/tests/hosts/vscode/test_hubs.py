@@ -11,8 +11,9 @@ from models.server import ModelServer, serving
 from partstream.errors import LanguageModelError
 from partstream.settings.kinds import ConfigurationError
 from partstream.tokens.amounts import BudgetUnit
-from partstream.upstream.hub import HubBudget
-from partstream.vscode.add_models import JoinLink, joined_hub
+from partstream.upstream.endpoint import Secret
+from partstream.upstream.hub import HubBudget, JoinLink
+from partstream.vscode.add_models import joined_hub
 from partstream.vscode.budgets import HubBudgets, Standing
 from partstream.vscode.gateway import GatewaySurroundings
 
@@ -34,7 +35,7 @@ def joined(answer: Any, hub: Callable[[str], str] = lambda url: url, code: str =
         async with serving(server):
             address = hub(server.url.removesuffix("/v1"))
             try:
-                return await joined_hub(JoinLink(address, code), surroundings), server, learnt
+                return await joined_hub(JoinLink(address, Secret(code)), surroundings), server, learnt
             except (ConfigurationError, LanguageModelError) as error:
                 return str(error), server, learnt
 
