@@ -605,11 +605,8 @@ async def examine_loaded(
     asks: bool = False,
     advice: Advice = AT_A_TERMINAL,
 ) -> list[Finding]:
-    """Runs the checks of a provider that was loaded; leaves out the checks that depend on a failed one.
-
-    Args:
-        provider: The provider, which is not closed.
-    """
+    """Runs the checks of a provider that was loaded, and does not close it; leaves out the checks that depend on a
+    failed one."""
     words = replace(advice, not_asked="") if asks else advice
     return await _Examination(provider, vendor, words).run(model_id, asks=asks)
 

@@ -461,10 +461,7 @@ class Configuration:
     profiles: tuple[str, ...] = ()
 
     def gateway(self, on_key: Callable[[str], object] = lambda key: None) -> GatewayConfiguration:
-        """The configuration of the upstream; no key is read yet.
-
-        Args:
-            on_key: Gets every key before it is used, so that logs can leave it out.
+        """The configuration of the upstream; no key is read yet, and `on_key` gets each before it is used.
 
         Raises:
             ConfigurationError: There is no base URL, or two settings contradict each other.

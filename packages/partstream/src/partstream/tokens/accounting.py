@@ -267,11 +267,7 @@ class TokenAccounting:
         conversation: str | None = None,
         cost: float | None = None,
     ) -> None:
-        """Learns from the usage of an answer.
-
-        Args:
-            conversation: The host's id of the conversation; only its digest is kept.
-        """
+        """Learns from the usage of an answer; of the host's id of its conversation, only a digest is kept."""
         # The tokens of several calls of the model say nothing of those of the request.
         is_of_one_call = usage is not None and usage.context_tokens is None
         if is_of_one_call and usage is not None and usage.input_tokens is not None and usage.input_tokens > 0:
@@ -281,12 +277,8 @@ class TokenAccounting:
         self._ledger.flush()
 
     def overflowed(self, estimate: RequestEstimate, *, limit: int | None, actual: int | None) -> None:
-        """Learns from the refusal of a request that is too long.
-
-        Args:
-            limit: The model's input limit, if the upstream reported it.
-            actual: The tokens of the request, if the upstream reported them.
-        """
+        """Learns from the refusal of a request that is too long: the model's input limit, and the actual tokens of the
+        request, as far as the upstream reported them."""
         if limit is not None and limit > 0:
             self._ledger.keep_limit(self._upstream, estimate.model_id, records.LimitRow(limit, self._clock()))
         if actual is not None and actual > 0:
@@ -538,11 +530,7 @@ class UnattributedTokens:
 
 
 def unattributed_tokens(base: float, items: Iterable[CountedItem], reported: float) -> UnattributedTokens:
-    """The tokens of a reported total that no known number explains.
-
-    Args:
-        base: The total of the known beginning; 0 without one.
-    """
+    """The tokens of a reported total that no known number explains, nor the total of a known beginning, its `base`."""
     items = list(items)
     new = [item for item in items if not item.is_reported]
     known = sum(item.tokens for item in items if item.is_reported)

@@ -162,13 +162,8 @@ class Ledger:
         return self._counts.find(digests, read)
 
     def keep_counts(self, scope: str, rows: Mapping[Digest, records.CountRow], *, are_reported: bool = False) -> None:
-        """Remembers counts; the next :meth:`flush` writes them.
-
-        Args:
-            scope: The family at its upstream.
-            rows: The counts.
-            are_reported: Whether an upstream has just reported them, so that other ledgers get them.
-        """
+        """Remembers counts; the next :meth:`flush` writes them. Other ledgers get those that an upstream has just
+        reported."""
         for digest, row in rows.items():
             self._counts.put(digest, scope, row)
             if are_reported and self.tell is not None:
@@ -285,12 +280,8 @@ class Ledger:
         return found
 
     def keep_refusal(self, upstream: str, model: str, field: str, learned: float) -> None:
-        """Remembers a field that a model refused, only in the file.
-
-        Args:
-            upstream: The identity of the upstream: a digest, never an address.
-            field: The name of the field; never a value, which may be a person's own.
-        """
+        """Remembers a field that a model refused, only in the file: its name, and never a value, which may be a
+        person's own."""
         if _is_time(learned):
             names = storable_text(upstream), storable_text(model), storable_text(field)
             self._add(ledger_file.KEEP_REFUSAL, (*names, learned))
@@ -300,11 +291,8 @@ class Ledger:
     # ---- facts of other ledgers: they are not reported again, and no file is waited for ----
 
     def take(self, fact: Fact) -> None:
-        """Remembers a fact that an upstream reported to another ledger; the next :meth:`flush` writes it.
-
-        Args:
-            fact: Any fact but a sample, see :meth:`take_samples`.
-        """
+        """Remembers a fact that an upstream reported to another ledger; the next :meth:`flush` writes it. For samples,
+        see :meth:`take_samples`."""
         match fact:
             case records.CountFact(scope, digest, row):
                 counts = self._counts.known(digest)

@@ -225,11 +225,8 @@ class _NewerFileError(Exception):
 
 
 class LedgerFile:
-    """The ledger's file, for the one thread that uses it.
-
-    Args:
-        path: The path of the file; the file and its folder are created when needed, readable only by the user.
-    """
+    """The ledger's file, for the one thread that uses it; it and its folder are made when they are needed, for the user
+    alone."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -480,11 +477,8 @@ class FileThread:
         return self._end.alive
 
     def write_soon(self, *, is_full: bool = False) -> None:
-        """Has the thread write the rows that wait: now, or :data:`BATCH_SECONDS` after the last write.
-
-        Args:
-            is_full: Whether no more rows may wait, so that it begins now in any case; so it does without an event loop.
-        """
+        """Has the thread write the rows that wait: :data:`BATCH_SECONDS` after the last write, or now, where no more
+        may wait or no event loop runs."""
         try:
             loop = asyncio.get_running_loop()
         except RuntimeError:
@@ -630,12 +624,8 @@ def _day(time: float) -> date:
 def add_up_answers(
     rows: Iterable[AnswerRow], who: Callable[[AnswerRow], tuple[str, ...]], model_pattern: str = "*"
 ) -> dict[tuple[date, tuple[str, ...], str], UsageTotals]:
-    """The totals of served answers by day, by client, and by model, in that order.
-
-    Args:
-        who: Gives the names under which an answer is added up, such as that of its client.
-        model_pattern: The pattern of the model ids, as of :func:`add_up`.
-    """
+    """The totals of served answers by day, by the names that `who` gives for each, such as that of its client, and by
+    model, in that order."""
     totals: dict[tuple[date, tuple[str, ...], str], UsageTotals] = {}
     for row in rows:
         if fnmatchcase(row.usage.model, model_pattern):
@@ -661,11 +651,7 @@ class UsageOfOthers:
         self._last = 0
 
     def read(self, file: LedgerFile, since: date, own: str | None) -> list[UsageRow]:
-        """The answers since a day that have not been read before.
-
-        Args:
-            own: The name of this process's own ledger, whose answers are left out.
-        """
+        """The answers since a day that have not been read before, without those of the ledger of this name."""
         last = _last_number(file)
         if last > _LAST_NUMBER:
             file.write([(CLEAR_USAGE_BEYOND, [(_LAST_NUMBER,)])])

@@ -373,12 +373,8 @@ class Sample:
 
 
 def sample_of(estimated: float, reported: float) -> Sample | None:
-    """The sample of an answer, or None if the estimate is too small to learn from.
-
-    Args:
-        estimated: The uncorrected estimate, in tokens.
-        reported: The upstream's number for the same text, in tokens.
-    """
+    """The sample of an answer, from the uncorrected estimate and the upstream's number of tokens for the same text;
+    None if the estimate is too small to learn from."""
     if estimated < MINIMUM_TOKENS or reported <= 0:
         return None
     return Sample(_clamped(reported / estimated), min(estimated, _MOST_WEIGHT))

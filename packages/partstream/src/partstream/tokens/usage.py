@@ -83,11 +83,7 @@ class UsageBook:
             self._add(answer, row.conversation)
 
     def add(self, answer: AnswerUsage, conversation: str | None) -> None:
-        """Adds an answer.
-
-        Args:
-            conversation: The digest of its conversation, or None without a conversation.
-        """
+        """Adds an answer, with the digest of its conversation if it has one."""
         self._add({**answer, "askedBy": None}, conversation)
 
     def sums_of(self, answer: AnswerUsage, conversation: str | None) -> tuple[UsageSums | None, UsageSums]:

@@ -64,12 +64,7 @@ _OUTSIDE: Final = {CompletionWay.INFILL: "", CompletionWay.OLLAMA: "/api", Compl
 
 
 def ways_at(configuration: GatewayConfiguration, server: KnownServer | None, model_id: str) -> tuple[Way, ...]:
-    """The ways to try for a model, the best one first.
-
-    Args:
-        configuration: The upstream in the protocol of its conversations.
-        server: The known server that it is, or None.
-    """
+    """The ways to try for a model of an upstream, which is configured for its conversations, the best one first."""
     name = "" if server is None else server.name
     if (wanted := configuration.completions) is not CompletionWay.AUTO:
         kinds: Sequence[CompletionWay] = (wanted,)

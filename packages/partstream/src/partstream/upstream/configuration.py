@@ -591,18 +591,13 @@ class GatewayConfiguration(NotPickled):
         api_key: Sent as the protocol says, mostly as a bearer token; or None.
         credentials: Where the key comes from when it is not `api_key`, or None.
         key_place: The settings that name that place, as text: tells the accounts of one upstream apart.
-        headers: Sent with every request; they win over our own.
         stream: How answers are rendered.
         request: How requests are written.
-        model_requests: The same for single models, by id, instead of `request`.
         max_output_tokens: The most tokens of an answer, sent with every request but those to models for which
             `selection` says another number; None for what the server allows.
-        proxy: The proxy to go through, or None for that of the environment.
-        verify_certificates: Whether the upstream has to prove who it is.
         selection: Which of the upstream's models are offered, and a person's settings for them.
         limits: What a person allows: a budget, and how fast the upstream is asked.
         discover: Whether the upstream is asked for its models; None for as :attr:`discovers` says.
-        completions: How the text at a cursor is asked for.
         cache_folder: The folder in which its list and its protocol outlive the process, or None.
         protocol_folder: The same for its protocol alone; None for `cache_folder`.
         warnings: Settings without an effect, in sentences; the list of its models shows them.

@@ -79,12 +79,10 @@ class ModelDiscovery:
     """The models of one upstream; serves any number of callers on one event loop.
 
     Args:
-        fetch: Sends a request to the upstream.
         base_path: The path of the base URL, such as `/v1`.
         on_change: Called when the records differ from the last result of :meth:`records`; not called for a change that
             a waiting caller gets anyway.
         upstream: The name of the upstream in the log.
-        cache: The cache in which answers outlive the process, or None.
         is_wanted: Whether a model is offered; the details of other models are not requested.
         refusal: Makes the error for a response with an error status, or one that is no JSON.
     """

@@ -95,7 +95,6 @@ class RequestSender:
 
     Args:
         fingerprint: Its identity: a digest, never an address.
-        tokens: Makes the tokens of a request to a model.
         refused: The fields that the models refused before.
         server: The known server that it was found out to be; None for the one at the base URL.
         capabilities: Gives the known capabilities of a model by its id.

@@ -208,12 +208,8 @@ _SPEND: Final = (
 
 
 class SpendingFile:
-    """The file, for one thread at a time; other processes use it too.
-
-    Args:
-        path: The file; it and its folder are made when they are needed, for the user alone.
-        clock: Seconds since 1970.
-    """
+    """The file, for one thread at a time; other processes use it too. It and its folder are made when they are needed,
+    for the user alone."""
 
     def __init__(self, path: Path, clock: Callable[[], float] = time.time) -> None:
         self.path = path
@@ -508,12 +504,8 @@ class Spending:
         return self._limits.budget is not None and parsed_budget(self._limits.budget).unit is BudgetUnit.MONEY
 
     async def admit(self, model: str, bound: Bound, announce: Callable[[str, float], object]) -> Admission:
-        """Waits until a request may begin.
-
-        Args:
-            model: The model's id, for errors.
-            bound: The most that it can take.
-            announce: Called with a reason and the most seconds that the request waits for it.
+        """Waits until a request to a model may begin, which takes no more than a bound. `announce` is called with a
+        reason and the most seconds that the request waits for it.
 
         Raises:
             BudgetReachedError: Nothing is left of the budget.

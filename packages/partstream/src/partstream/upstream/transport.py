@@ -310,12 +310,8 @@ def _telling(reader: AnswerReader, take: Take) -> Take:
 
 
 class _Come:
-    """What has come of an answer.
-
-    Attributes:
-        received: Its bytes.
-        unread: Those of the event that has not ended: what a large one says is read in a thread.
-    """
+    """What has come of an answer: the bytes `received`, of which those of an event that has not ended are `unread`:
+    what a large one says is read in a thread."""
 
     def __init__(self) -> None:
         self.received = self.unread = self._held = self._said = 0
