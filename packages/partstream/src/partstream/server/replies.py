@@ -569,7 +569,7 @@ class BufferedReplySink:
         self.loop = self._loop = asyncio.get_running_loop()
         self.sent_at = self._loop.time()
         self._wake: asyncio.Future[None] | None = None
-        self._waiting: list[asyncio.Future[None]] = []
+        self._room = asyncio.Event()
 
     def start(self, head: Head) -> None:
         """Sets the head. It goes with the first bytes, or with the turn of the event loop that ends without any."""
@@ -642,7 +642,7 @@ class BufferedReplySink:
         self._direct = None
         self._pieces.clear()
         self._size = 0
-        self._resume()
+        self._room.set()
         self._wake_up()
 
     @property
@@ -661,66 +661,51 @@ class BufferedReplySink:
             self._direct = self._write = None
         self._direct_writes = 0
         if self._size > self._buffer_bytes:
-            waiter: asyncio.Future[None] = self._loop.create_future()
-            self._waiting.append(waiter)
-            await waiter
+            self._room.clear()
+            await self._room.wait()
         elif not self._is_head_sent:
             await asyncio.sleep(0)  # a provider that never waits must not hold back its first part
         elif not (self._size or self._ended or self.is_closed):
             self._direct = self._write
 
     async def pump(self) -> None:
-        """Sends what is written, until the end is sent or the client has left."""
-        pieces, create_future = self._pieces, self._loop.create_future
+        """Sends what is written, until the end is sent or the client has left; large files in slices, between which
+        others have their turn."""
+        pieces = self._pieces
         while not self.is_closed:
             if not (pieces or self._ended or (self.head is not None and not self._is_head_sent)):
-                self._wake = create_future()
+                self._wake = self._loop.create_future()
                 await self._wake
                 continue
-            if self._has_files:
-                await self._pump_files()
-                continue
-            whole: list[bytes] = pieces  # type: ignore[assignment]
-            data, last = whole[0] if len(whole) == 1 else b"".join(whole), self._ended
+            waiting, has_files, self._has_files = pieces[:], self._has_files, False
             pieces.clear()
-            head = None if self._is_head_sent else self.head
-            self._is_head_sent = True
-            await self._deliver(head, data, last)
-            self.sent_at = self._loop.time()
-            self.bytes += len(data)
-            self._size -= len(data)
-            if self._waiting and self._size <= self._buffer_bytes:
-                self._resume()
+            last = self._ended and not has_files
+            for data in _slices_of(waiting) if has_files else (b"".join(waiting),):  # type: ignore[arg-type]
+                head, self._is_head_sent = None if self._is_head_sent else self.head, True
+                await self._deliver(head, data, last)
+                self.sent_at = self._loop.time()
+                self.bytes += len(data)
+                self._size -= len(data)
+                if has_files:
+                    if self.is_closed:
+                        return  # type: ignore[unreachable] # it may have closed meanwhile
+                    await asyncio.sleep(0)
+            if self._size <= self._buffer_bytes:
+                self._room.set()
             if last:
                 return
             if not (pieces or self.is_closed):
                 self._direct = self._write
-
-    async def _pump_files(self) -> None:
-        """Sends what waits in slices, and lets others have their turn between them."""
-        waiting, self._has_files = self._pieces[:], False
-        self._pieces.clear()
-        for piece in waiting:
-            for data in (piece,) if isinstance(piece, bytes) else piece.slices():
-                head, self._is_head_sent = None if self._is_head_sent else self.head, True
-                await self._deliver(head, data, False)
-                self.sent_at = self._loop.time()
-                self.bytes += len(data)
-                self._size -= len(data)
-                if self.is_closed:
-                    return
-                await asyncio.sleep(0)
-        if self._waiting and self._size <= self._buffer_bytes:
-            self._resume()
 
     def _wake_up(self) -> None:
         wake, self._wake = self._wake, None
         if wake is not None and not wake.done():
             wake.set_result(None)
 
-    def _resume(self) -> None:
-        waiting, self._waiting = self._waiting, []
-        resolve(waiting)
+
+def _slices_of(pieces: Iterable[bytes | FileFrame]) -> Iterator[bytes]:
+    for piece in pieces:
+        yield from (piece,) if isinstance(piece, bytes) else piece.slices()
 
 
 class RecordingReplySink:
@@ -764,7 +749,7 @@ class RecordingReplySink:
         self._is_good = False
         self._has_begun = False
         self._ending: asyncio.Task[None] | None = None
-        self._waiting: list[asyncio.Future[None]] = []
+        self._change: asyncio.Future[None] | None = None
 
     def start(self, head: Head) -> None:
         """Passes on the head, that of a document with it; a reply that reports a failure is not kept."""
@@ -802,8 +787,7 @@ class RecordingReplySink:
         if not self._has_begun and self._record.answer_id is not None:
             self._has_begun = True
             self._on_begin(self._record.answer_id)
-        if self._waiting:
-            self._wake()
+        self._wake()
         return is_last
 
     async def drain(self) -> None:
@@ -831,15 +815,15 @@ class RecordingReplySink:
     async def ended(self) -> StoredAnswer | None:
         """Waits until the response is over; returns it as it is stored."""
         while self._ending is None:
-            await self.changed()
+            await asyncio.wait({self.changed()})
         await asyncio.wait({self._ending})
         return self.stored
 
     def changed(self) -> asyncio.Future[None]:
-        """Is done with the next bytes after this call, or with the end."""
-        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.append(waiter)
-        return waiter
+        """Is done with the next bytes after this call, or with the end; the same for all who wait."""
+        if self._change is None:
+            self._change = asyncio.get_running_loop().create_future()
+        return self._change
 
     @property
     def is_over(self) -> bool:
@@ -863,12 +847,6 @@ class RecordingReplySink:
         return self._record.frames if self.stored is None else self.stored.frames
 
     def _wake(self) -> None:
-        waiting, self._waiting = self._waiting, []
-        resolve(waiting)
-
-
-def resolve(waiting: Iterable[asyncio.Future[None]]) -> None:
-    """Lets go on what waits."""
-    for one in waiting:
-        if not one.done():
-            one.set_result(None)
+        change, self._change = self._change, None
+        if change is not None:
+            change.set_result(None)

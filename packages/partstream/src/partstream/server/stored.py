@@ -314,7 +314,6 @@ class FrameReplay:
                 if is_over or changed is None:
                     break
                 await asyncio.wait({changed, left}, return_when=asyncio.FIRST_COMPLETED)
-                changed.cancel()
                 if left.done():
                     return
             await deliver(None, end, True)
