@@ -76,6 +76,8 @@ class Scripted:
             os._exit(3)
         if said.startswith("log in"):
             raise acp.RequestError.auth_required()
+        if said in HOSTILE:
+            await HOSTILE[said](self, session_id, show)
         if said.startswith("silence"):
             return schema.PromptResponse(stop_reason="end_turn")
         if said.startswith(("write", "read")):
@@ -107,6 +109,39 @@ class Scripted:
         usage = schema.Usage(input_tokens=10, output_tokens=5, total_tokens=65, cached_read_tokens=50)
         return schema.PromptResponse(stop_reason="end_turn", usage=usage)
 
+
+async def _say_without_end(_self: Scripted, _session_id: str, show: Any) -> None:
+    for _ in range(100):
+        await show(helpers.update_agent_message_text("hello big " * 1_000))
+
+
+async def _call_without_end(_self: Scripted, _session_id: str, show: Any) -> None:
+    for number in range(1_000):
+        await show(helpers.start_tool_call(f"c{number}", "It", kind="read", status="in_progress"))
+
+
+async def _write_a_line_without_end(_self: Scripted, _session_id: str, _show: Any) -> None:
+    os.set_blocking(1, True)
+    while True:
+        os.write(1, b"x" * 100_000)
+
+
+async def _ask_and_go_on(self: Scripted, session_id: str, show: Any) -> None:
+    call = schema.ToolCallUpdate(tool_call_id="t1", title="Make made.txt", kind="edit")
+    asking = asyncio.ensure_future(self.client.request_permission(session_id, call, OPTIONS))
+    for _ in range(100):
+        await show(helpers.update_agent_message_text("hello big " * 1_000))
+    again = await self.client.request_permission(session_id, call, OPTIONS)
+    self.note(f"permission {again.outcome.outcome}")
+    await asking
+
+
+HOSTILE = {
+    "say without end": _say_without_end,
+    "call without end": _call_without_end,
+    "write a line without end": _write_a_line_without_end,
+    "ask and go on": _ask_and_go_on,
+}
 
 if __name__ == "__main__":
     scripted = Scripted(Path(sys.argv[1]), resumes="resumes" in sys.argv)

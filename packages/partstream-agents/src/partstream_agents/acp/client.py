@@ -23,7 +23,6 @@ import logging
 import os
 import re
 import shutil
-import signal
 from base64 import b64encode
 from collections import OrderedDict, deque
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
@@ -39,10 +38,11 @@ from acp import schema
 from partstream._version import __version__
 from partstream.codec.checks import dataclass, field
 from partstream.codec.json_codec import JSONDecodeError, dumps, loads
+from partstream.codec.limits import MOST_ANSWER_TEXT, MOST_ITEMS
 from partstream.codec.system import DATA
 from partstream.codec.text import code_lines, visible
 from partstream.config.table import Permissions
-from partstream.errors import LanguageModelError
+from partstream.errors import AnswerTooLargeError, LanguageModelError
 from partstream.lm.inner_activity import InnerCall, InnerResult
 from partstream.lm.messages import ChatMessage, Role
 from partstream.lm.outputs import Finish, Outcome, Unmapped
@@ -52,7 +52,7 @@ from partstream.runtime.answer_files import BoundedFolder, FileLimits
 from partstream.runtime.client_failures import FailureKind
 from partstream.runtime.simple import text_of, user_request
 from partstream_agents import adapter
-from partstream_agents.acp import MOST_LINE, Lines
+from partstream_agents.acp import MOST_LINE, Lines, end_program, program_lines
 from partstream_agents.agent_model import AgentModel, as_model
 from partstream_agents.answer import question_of, read_reply
 from partstream_agents.run import spoken_digest
@@ -68,10 +68,11 @@ _END_SECONDS: Final = 3.0
 _CANCEL_SECONDS: Final = 10.0
 _IDLE_SECONDS: Final = 1800.0
 _MOST_CONVERSATIONS: Final = 32
-_MOST_WAITING: Final = 100_000
-"""Updates of a turn without a reader."""
-_LONGEST_DIFF: Final = 200_000
-"""Characters of a file before and after a change, of which the change is looked for."""
+_MOST_WAITING: Final = 16 * 2**20
+"""Bytes that a program may write while nobody reads the updates of a turn."""
+_MOST_CHANGED: Final = 2_000
+"""Lines between the first and the last change of a file, in which single changes are looked for: that takes their
+square."""
 _MOST_ERRORS: Final = 3
 """Lines of the program's standard error that an error shows."""
 
@@ -173,7 +174,8 @@ class _TurnOutputs:
 
     def __init__(self, calls: dict[str, _Call]) -> None:
         self.calls = calls
-        self.text = ""
+        self._pieces: list[str] = []
+        self._length = 0
         self._plan = ""
         self._context: int | None = None
 
@@ -220,8 +222,19 @@ class _TurnOutputs:
         outcome = Outcome.COMPLETED if response.stop_reason in _STOPS else Outcome.INCOMPLETE
         yield Finish(outcome, FinishReason(reason, response.stop_reason))
 
+    @property
+    def text(self) -> str:
+        """The answer so far."""
+        return "".join(self._pieces)
+
     def call_of(self, update: Any) -> _Call:
-        """The call of an update or a question, with what it says."""
+        """The call of an update or a question, with what it says.
+
+        Raises:
+            AnswerTooLargeError: There are too many.
+        """
+        if len(self.calls) > MOST_ITEMS:
+            raise AnswerTooLargeError("calls of one answer", MOST_ITEMS)
         call = self.calls.setdefault(update.tool_call_id, _Call())
         call.take(update)
         return call
@@ -241,7 +254,10 @@ class _TurnOutputs:
                 yield Unmapped(f"agent_message_chunk {block.type}", {})
 
     def _kept(self, text: str) -> TextPart:
-        self.text += text
+        self._length += len(text)
+        if self._length > MOST_ANSWER_TEXT:
+            raise AnswerTooLargeError("characters of one answer", MOST_ANSWER_TEXT)
+        self._pieces.append(text)
         return TextPart(text)
 
     def _of_call(self, update: Any) -> Iterator[adapter.AgentOutput]:
@@ -253,6 +269,7 @@ class _TurnOutputs:
         if is_over and not call.is_over:
             call.is_over = True
             yield from self._result(update, call)
+            call.arguments, call.content = None, []
 
     def _result(self, update: Any, call: _Call) -> Iterator[adapter.AgentOutput]:
         texts, changes = [], []
@@ -278,10 +295,21 @@ class _TurnOutputs:
 
 
 def _diff(change: schema.FileEditToolCallContent) -> list[str]:
-    if len(change.old_text or "") + len(change.new_text) > _LONGEST_DIFF:
-        return [f"{change.path} is too large to show what changed"]
     before, after = (change.old_text or "").splitlines(), change.new_text.splitlines()
-    return list(difflib.unified_diff(before, after, change.path, change.path, lineterm="", n=2))
+    least = min(len(before), len(after))
+    same = next((at for at in range(least) if before[at] != after[at]), least)
+    left = least - same
+    same_end = next((at for at in range(left) if before[-1 - at] != after[-1 - at]), left)
+    if max(len(before), len(after)) - same - same_end > _MOST_CHANGED:
+        return [f"{change.path} is changed in too many lines to show them"]
+    begin = max(0, same - _LINES_AROUND)
+    cut = slice(begin, -max(0, same_end - _LINES_AROUND) or None)
+    lines = difflib.unified_diff(before[cut], after[cut], change.path, change.path, lineterm="", n=_LINES_AROUND)
+    return [_HUNK.sub(lambda at: f"{at[1]}{int(at[2]) + begin}", line) if line[:2] == "@@" else line for line in lines]
+
+
+_LINES_AROUND: Final = 2
+_HUNK: Final = re.compile(r"( [-+])(\d+)")
 
 
 # ---- Conversations ----
@@ -305,12 +333,18 @@ class _Asked:
         if not self.answer.done():
             self.answer.set_result(schema.RequestPermissionResponse(outcome=outcome))
 
+    def cancel(self) -> None:
+        """Answers it as cancelled."""
+        self.options = ()
+        self.decide(approved=False)
+
 
 @dataclass(slots=True)
 class _Conversation:
     """A session of the program that this process has open."""
 
     session: str
+    lines: Lines  # where its program writes
     # what comes of the turn that runs: updates, questions, and its response or error at the end
     events: asyncio.Queue[Any] = field(default_factory=asyncio.Queue)
     turn: asyncio.Task[None] | None = None  # the turn that runs, also while a question waits; None between turns
@@ -319,16 +353,22 @@ class _Conversation:
     calls: dict[str, _Call] = field(default_factory=dict)
     is_read: bool = False  # whether an answer reads the events now
     is_replayed: bool = False  # whether the program repeats what was said before
+    waits_from: int = 0  # how many bytes had come of the program when the first of the waiting events came
+    is_full: bool = False  # whether so many wait that no further one is taken
 
     def put(self, event: Any) -> None:
         """Takes an event of the session."""
-        if self.is_replayed or (self.turn is None and not isinstance(event, _Asked)):
+        if self.is_replayed or self.turn is None:
             return  # what was said before, or commands and titles between two turns
-        waiting = self.events.qsize()
-        if waiting < _MOST_WAITING:
-            self.events.put_nowait(event)
-        elif waiting == _MOST_WAITING:
+        if self.events.empty():
+            self.waits_from, self.is_full = self.lines.received, False
+        if not self.is_full and self.lines.received - self.waits_from > _MOST_WAITING:
+            self.is_full = True
             self.events.put_nowait(AcpAgentError("the program said more than is kept while its question waited"))
+        if not self.is_full:
+            self.events.put_nowait(event)
+        elif isinstance(event, _Asked):
+            event.cancel()
 
     def drop_questions(self) -> None:
         """Answers all questions as cancelled, and drops what waits."""
@@ -337,8 +377,7 @@ class _Conversation:
             waiting.append(self.events.get_nowait())
         for one in waiting:
             if isinstance(one, _Asked):
-                one.options = ()
-                one.decide(approved=False)
+                one.cancel()
 
 
 class _Host:
@@ -357,7 +396,7 @@ class _Host:
     ) -> schema.RequestPermissionResponse:
         """Waits for the answer of a person or a rule."""
         found = self._conversations.get(session_id)
-        if found is None or found.turn is None:
+        if found is None or found.turn is None or found.is_replayed:
             return schema.RequestPermissionResponse(outcome=schema.DeniedOutcome(outcome="cancelled"))
         asked = _Asked(tool_call, options, asyncio.get_running_loop().create_future())
         found.put(asked)
@@ -404,6 +443,7 @@ class AcpProgram:
         self._starting = asyncio.Lock()
         self._process: asyncio.subprocess.Process | None = None
         self._connection: Any = None
+        self._lines: Any = None  # of the program that runs
         self._can = schema.AgentCapabilities()
         self._said: deque[str] = deque(maxlen=_MOST_ERRORS)
         self._listening: asyncio.Task[None] | None = None
@@ -450,7 +490,7 @@ class AcpProgram:
         if connection is not None:
             await connection.close()  # the reader of a turn gets the error of that
         if process is not None:
-            await _end(process)
+            await end_program(process)
         if listening is not None:
             await asyncio.wait([listening], timeout=_END_SECONDS)
             listening.cancel()
@@ -577,7 +617,7 @@ class AcpProgram:
             del self._conversations[old.session]
         capabilities = self._can.session_capabilities
         if session is not None:
-            conversation = self._conversations[session] = _Conversation(session, is_replayed=True)
+            conversation = self._conversations[session] = _Conversation(session, self._lines, is_replayed=True)
             try:
                 if capabilities is not None and capabilities.resume is not None:
                     await self._connection.resume_session(session_id=session, cwd=str(folder))
@@ -599,7 +639,7 @@ class AcpProgram:
                     await self._connection.set_config_option(config_id=name, session_id=opened.session_id, value=value)
         except acp.RequestError as error:
             raise self._explained(error) from error
-        conversation = self._conversations[opened.session_id] = _Conversation(opened.session_id)
+        conversation = self._conversations[opened.session_id] = _Conversation(opened.session_id, self._lines)
         return conversation
 
     def _blocks(self, later: Sequence[ChatMessage], before: Sequence[ChatMessage] = ()) -> list[Any]:
@@ -657,8 +697,8 @@ class AcpProgram:
             self._said.clear()
             self._listening = asyncio.create_task(self._listen(process), name=f"standard error of {self._name}")
             host = cast("Client", _Host(self._conversations))
-            lines = _pipes(process, self._name)
-            self._connection = acp.connect_to_agent(host, lines, use_unstable_protocol=True)
+            self._lines = program_lines(process, self._name)
+            self._connection = acp.connect_to_agent(host, self._lines, use_unstable_protocol=True)
             try:
                 async with asyncio.timeout(_START_SECONDS):
                     said = await self._connection.initialize(
@@ -700,33 +740,6 @@ _SAYS_MORE: Final = re.compile("They said:")
 """What the reason of a refusal holds where a person has said more than *no*."""
 _ATTACHMENTS: Final = re.compile(r"<attachments>.*?</attachments>", re.DOTALL)
 """What a person has attached, as Copilot writes it into a message."""
-
-
-def _pipes(process: asyncio.subprocess.Process, name: str) -> Lines:
-    reader, writer = process.stdout, process.stdin
-    assert reader is not None  # noqa: S101 - for the type checker: both are pipes
-    assert writer is not None  # noqa: S101
-
-    async def write(data: bytes) -> None:
-        writer.write(data)
-        await writer.drain()
-
-    return Lines(reader, write, name)
-
-
-async def _end(process: asyncio.subprocess.Process) -> None:
-    """Ends a program and its children: the end of its input first, then by force."""
-    if process.stdin is not None:
-        process.stdin.close()
-    with suppress(TimeoutError):
-        async with asyncio.timeout(_END_SECONDS):
-            await process.wait()
-    with suppress(ProcessLookupError):
-        if os.name == "posix":
-            os.killpg(process.pid, signal.SIGKILL)  # also the processes that it started and left
-        elif process.returncode is None:
-            process.kill()
-    await process.wait()
 
 
 # ---- Kept sessions ----

@@ -15,21 +15,26 @@ import logging
 import os
 import re
 from base64 import b64decode
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from importlib.util import find_spec
 from secrets import token_hex
+from shutil import which
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from urllib.parse import parse_qsl, urlsplit
 
 from acp import RequestError, helpers, schema
 
 from partstream.codec.checks import dataclass, field
-from partstream.codec.json_codec import dumps
+from partstream.codec.json_codec import MOST_LEVELS, dumps
+from partstream.codec.limits import MOST_ARGUMENT_BYTES, MOST_VALUES, measure
+from partstream.codec.redaction import Redactor, secrets_in_header
 from partstream.codec.text import visible
 from partstream.lm.inner_activity import InnerCall, plain_value, shown_call
 from partstream.lm.messages import Tool
 from partstream.lm.parts import DataPart, TextPart
 from partstream.runtime.tool_loop import ToolFunction, tool_result_content
+from partstream_agents.acp import MOST_LINE, end_program, program_lines
 from partstream_agents.acp.content import Update, shown_result
 
 if TYPE_CHECKING:
@@ -357,6 +362,11 @@ McpServer = schema.McpServerStdio | schema.HttpMcpServer | schema.SseMcpServer |
 _START_SECONDS: Final = 30.0
 _CALL_SECONDS: Final = 600.0
 _MOST_SERVERS: Final = 32
+_MOST_TOOLS: Final = 512
+"""The most tools of a server; a request to a model holds all of them."""
+_MOST_ANSWER: Final = 16 * 2**20
+"""Bytes of an answer of a server over HTTP, and of a stream of its events."""
+_LONGEST_REASON: Final = 500
 _NOT_IN_NAMES: Final = re.compile(r"[^A-Za-z0-9_-]+")
 _LONGEST_NAME: Final = 64
 
@@ -369,7 +379,9 @@ def has_mcp() -> bool:
 class McpTools:
     """The tools of the MCP servers that the editor hands over with a session.
 
-    The servers start with the first prompt, and end with the session. One that cannot be reached is left out and said.
+    The servers start together with the first prompt, and end with the session. One that cannot be reached is left out
+    and said. What a server sends is bounded before the SDK reads it: the lines of a program, and the bytes and values
+    of an answer over HTTP.
     """
 
     def __init__(self, servers: Sequence[McpServer], tools: SessionTools) -> None:
@@ -377,83 +389,110 @@ class McpTools:
         self._servers = servers
         self._tools = tools
         self._functions: list[ToolFunction] | None = None
+        self._opened: list[tuple[McpServer, asyncio.Future[list[tuple[Any, Any]]]]] = []
         self._ended = asyncio.Event()
-        self._holding: asyncio.Task[None] | None = None
+        self._holding: list[asyncio.Task[None]] = []
 
     async def functions(self) -> list[ToolFunction]:
         """The tools; the servers start with the first call."""
         if self._functions is None:
-            self._functions = []
-            if self._servers and has_mcp():
-                ready = asyncio.Event()
-                # A task of its own: the SDK's connections have to be left in the task that opened them.
-                self._holding = asyncio.create_task(self._hold(self._functions, ready), name="MCP servers")
-                await ready.wait()
-            elif self._servers:
-                self.left_out = dict.fromkeys((one.name for one in self._servers), "`pip install mcp` is missing")
+            can, reason = (_MOST_SERVERS, f"more than {_MOST_SERVERS} servers")
+            if not has_mcp():
+                can, reason = (0, "`pip install mcp` is missing")
+            self.left_out |= dict.fromkeys((one.name for one in self._servers[can:]), reason)
+            if not self._opened:
+                loop = asyncio.get_running_loop()
+                self._opened = [(server, loop.create_future()) for server in self._servers[:can]]
+                # A task for each: the SDK's connections have to be left in the task that opened them.
+                self._holding = [asyncio.create_task(self._hold(*one), name="an MCP server") for one in self._opened]
+            taken: set[str] = set()
+            functions: list[ToolFunction] = []
+            for server, ready in self._opened:
+                functions += [
+                    self._function(server, tool, session, taken) for tool, session in await asyncio.shield(ready)
+                ]
+            self._functions = functions
         return self._functions
 
     async def aclose(self) -> None:
         """Ends the servers."""
         self._ended.set()
-        if self._holding is not None:
-            await asyncio.wait([self._holding], timeout=_RELEASE_SECONDS)
-            self._holding.cancel()
+        if self._holding:
+            await asyncio.wait(self._holding, timeout=_RELEASE_SECONDS)
+            for one in self._holding:
+                one.cancel()
 
-    async def _hold(self, functions: list[ToolFunction], ready: asyncio.Event) -> None:
-        """Keeps the servers open until the session ends."""
-        from mcp import ClientSessionGroup  # noqa: PLC0415 - takes half a second
-
-        taken: dict[str, str] = {}  # the names of tools with those that people know
-
-        def named(tool: str, _server: Any) -> str:
-            name = _NOT_IN_NAMES.sub("_", f"{server.name}_{tool}")[:_LONGEST_NAME]
-            while name in taken:
-                name = f"{name[: _LONGEST_NAME - 5]}_{token_hex(2)}"
-            taken[name] = f"{server.name}: {tool}"
-            return name
+    async def _hold(self, server: McpServer, ready: asyncio.Future[list[tuple[Any, Any]]]) -> None:
+        """Keeps a server open until the session ends; the result of `ready` is its tools, each with its session."""
+        from mcp import ClientSession  # noqa: PLC0415 - takes half a second
 
         try:
-            async with ClientSessionGroup(component_name_hook=named) as group:
-                for server in self._servers[:_MOST_SERVERS]:
-                    try:
-                        async with asyncio.timeout(_START_SECONDS):
-                            await group.connect_to_server(self._place(server))
-                    except Exception as error:
-                        reason = error.exceptions[0] if isinstance(error, ExceptionGroup) else error
-                        self.left_out[server.name] = f"{type(reason).__name__}: {reason}"
-                for server in self._servers[_MOST_SERVERS:]:
-                    self.left_out[server.name] = f"more than {_MOST_SERVERS} servers"
-                for name, tool in group.tools.items():
-                    described = Tool(name, tool.description or tool.name, tool.model_dump(by_alias=True)["inputSchema"])
-                    functions.append(ToolFunction(described, self._caller(name, taken[name], group)))
-                ready.set()
+            async with AsyncExitStack() as stack:
+                async with asyncio.timeout(_START_SECONDS):
+                    session: Any = ClientSession(*await stack.enter_async_context(self._streams(server)))
+                    # The schema of a result is the server's own, and a pattern in it may take for ever.
+                    session.validate_tool_result = _believe
+                    await stack.enter_async_context(session)
+                    await session.initialize()
+                    tools = (await session.list_tools()).tools
+                size = count = 0
+                for tool in tools:
+                    size += len(tool.model_dump_json())
+                    count += size <= MOST_ARGUMENT_BYTES and count < _MOST_TOOLS
+                if count < len(tools):
+                    self.left_out[server.name] = f"{len(tools) - count} of its {len(tools)} tools are too much"
+                ready.set_result([(tool, session) for tool in tools[:count]])
                 await self._ended.wait()
-        except Exception:
-            _logger.exception("the MCP servers of a session failed")
+        except Exception as error:
+            reason: BaseException = error
+            while isinstance(reason, BaseExceptionGroup):
+                reason = reason.exceptions[0]
+            said = _secrets_of(server).redact(f"{type(reason).__name__}: {reason}")[:_LONGEST_REASON]
+            if ready.done():
+                _logger.warning("the MCP server %s has ended: %s", server.name, visible(said))
+            else:
+                self.left_out[server.name] = visible(said)
         finally:
-            ready.set()
+            if not ready.done():
+                ready.set_result([])
 
-    def _place(self, server: McpServer) -> Any:
-        from mcp import StdioServerParameters  # noqa: PLC0415 - as above
-        from mcp.client.session_group import SseServerParameters, StreamableHttpParameters  # noqa: PLC0415
-
+    @asynccontextmanager
+    async def _streams(self, server: McpServer) -> AsyncIterator[tuple[Any, Any]]:
+        """What a server sends, and what is sent to it."""
         if isinstance(server, schema.AcpMcpServer):
             raise ToolFailedError("it is reached through the editor, which this agent does not do")
         if isinstance(server, schema.McpServerStdio):
-            environment = {one.name: one.value for one in server.env}
-            folder = self._tools.folders[0]
-            return StdioServerParameters(command=server.command, args=server.args, env=environment, cwd=folder)
-        headers = {one.name: one.value for one in server.headers}
-        is_sse = isinstance(server, schema.SseMcpServer)
-        return (SseServerParameters if is_sse else StreamableHttpParameters)(url=server.url, headers=headers)
+            async with _program_streams(server, self._tools.folders[0]) as streams:
+                yield streams
+            return
+        from mcp.client.sse import sse_client  # noqa: PLC0415 - as above
+        from mcp.client.streamable_http import streamable_http_client  # noqa: PLC0415
 
-    def _caller(self, name: str, shown: str, group: Any) -> Callable[[Mapping[str, Any]], Awaitable[Any]]:
+        headers = {one.name: one.value for one in server.headers}
+        if isinstance(server, schema.SseMcpServer):
+            async with sse_client(server.url, headers, httpx_client_factory=_bounded_client) as streams:
+                yield streams
+        else:
+            async with (
+                _bounded_client(headers) as client,
+                streamable_http_client(server.url, http_client=client) as streams,
+            ):
+                yield streams
+
+    def _function(self, server: McpServer, tool: Any, session: Any, taken: set[str]) -> ToolFunction:
+        name = _NOT_IN_NAMES.sub("_", f"{server.name}_{tool.name}")[:_LONGEST_NAME]
+        while name in taken:
+            name = f"{name[: _LONGEST_NAME - 5]}_{token_hex(2)}"
+        taken.add(name)
+        described = Tool(name, tool.description or tool.name, tool.model_dump(by_alias=True)["inputSchema"])
+        return ToolFunction(described, self._caller(name, f"{server.name}: {tool.name}", tool.name, session))
+
+    def _caller(self, name: str, shown: str, tool: str, session: Any) -> Callable[[Mapping[str, Any]], Awaitable[Any]]:
         async def call(given: Mapping[str, Any]) -> Any:
             async def work(_call_id: str) -> tuple[Any, Sequence[Any]]:
                 async with asyncio.timeout(_CALL_SECONDS):
-                    result = (await group.call_tool(name, dict(given))).model_dump(mode="json", by_alias=True)
-                content = [_mcp_part(one) for one in result["content"]]
+                    result = (await session.call_tool(tool, dict(given))).model_dump(mode="json", by_alias=True)
+                content = _mcp_parts(result["content"])
                 text = "\n".join(part.value for part in content if isinstance(part, TextPart))
                 if result.get("isError"):
                     raise ToolFailedError(text or "the tool failed")
@@ -465,10 +504,119 @@ class McpTools:
         return call
 
 
-def _mcp_part(block: Mapping[str, Any]) -> TextPart | DataPart:
-    """A block of a result of an MCP server; one that is neither text nor image becomes its JSON."""
-    if block["type"] == "text":
-        return TextPart(block["text"])
-    if block["type"] == "image":
-        return DataPart(b64decode(block["data"]), block["mimeType"])
-    return TextPart(dumps(block).decode())
+def _mcp_parts(blocks: Sequence[Mapping[str, Any]]) -> list[TextPart | DataPart]:
+    """The blocks of a result of an MCP server; one that is neither text nor image becomes its JSON."""
+    parts: list[TextPart | DataPart] = []
+    left = _MOST_READ
+    for block in blocks:
+        if block["type"] == "image":
+            parts.append(DataPart(b64decode(block["data"]), block["mimeType"]))
+            continue
+        text = block["text"] if block["type"] == "text" else dumps(block).decode()
+        if len(text) > left:
+            return [*parts, TextPart(f"{text[:left]}\n(The rest is cut off.)")]
+        left -= len(text)
+        parts.append(TextPart(text))
+    return parts
+
+
+async def _believe(_tool: str, _result: Any) -> None:
+    """Takes each result of a tool."""
+
+
+def _secrets_of(server: McpServer) -> Redactor:
+    """Hides what the person has put into the settings of a server."""
+    if isinstance(server, schema.McpServerStdio):
+        return Redactor(one.value for one in server.env)
+    if isinstance(server, schema.AcpMcpServer):
+        return Redactor()
+    queried = (value for _, value in parse_qsl(urlsplit(server.url).query))
+    return Redactor(
+        one for value in (*(one.value for one in server.headers), *queried) for one in secrets_in_header(value)
+    )
+
+
+@asynccontextmanager
+async def _program_streams(server: schema.McpServerStdio, folder: str) -> AsyncIterator[tuple[Any, Any]]:
+    """The streams of a program."""
+    from anyio import (  # noqa: PLC0415 - of the SDK
+        BrokenResourceError,
+        CancelScope,
+        ClosedResourceError,
+        create_memory_object_stream,
+        create_task_group,
+    )
+    from mcp.client.stdio import get_default_environment  # noqa: PLC0415
+    from mcp.shared.message import SessionMessage  # noqa: PLC0415
+    from mcp.types import jsonrpc_message_adapter  # noqa: PLC0415
+
+    pipe = asyncio.subprocess.PIPE
+    process = await asyncio.create_subprocess_exec(
+        which(server.command) or server.command, *server.args, stdin=pipe, stdout=pipe, cwd=folder, limit=MOST_LINE,
+        env=get_default_environment() | {one.name: one.value for one in server.env}, start_new_session=True,
+    )  # fmt: skip
+    lines = program_lines(process, server.name)
+    into, read = create_memory_object_stream[Any](0)
+    write, out_of = create_memory_object_stream[Any](0)
+
+    async def receive() -> None:
+        with suppress(BrokenResourceError, ClosedResourceError):
+            async with into:
+                while (message := await lines.receive()) is not None:
+                    try:
+                        one: Any = SessionMessage(jsonrpc_message_adapter.validate_python(message, by_name=False))
+                    except ValueError as error:
+                        one = error
+                    await into.send(one)
+
+    async def send() -> None:
+        with suppress(ConnectionError):
+            async with out_of:
+                async for one in out_of:
+                    await lines.send(one.message.model_dump(mode="json", by_alias=True, exclude_unset=True))
+
+    async with create_task_group() as group:
+        group.start_soon(receive)
+        group.start_soon(send)
+        try:
+            yield read, write
+        finally:
+            group.cancel_scope.cancel()
+            with CancelScope(shield=True):
+                await end_program(process)
+
+
+def _bounded_client(headers: dict[str, str] | None = None, timeout: Any = None, auth: Any = None) -> Any:
+    """A client of HTTP whose answers are bounded: those that are no events are read here, packed ones are refused."""
+    import httpx2  # noqa: PLC0415 - of the SDK
+
+    class Bounded(httpx2.AsyncByteStream):
+        def __init__(self, stream: Any) -> None:
+            self._stream = stream
+
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            size = 0
+            async for piece in self._stream:
+                size += len(piece)
+                if size > _MOST_ANSWER:
+                    raise httpx2.ReadError(f"the answer has more than {_MOST_ANSWER:,} bytes")
+                yield piece
+
+        async def aclose(self) -> None:
+            await self._stream.aclose()
+
+    async def bound(response: Any) -> None:
+        response.stream = Bounded(response.stream)
+        if response.headers.get("content-encoding", "identity") != "identity":
+            raise httpx2.DecodingError("the answer is packed")
+        if "event-stream" not in response.headers.get("content-type", ""):
+            held = measure(await response.aread())
+            if held.values > MOST_VALUES or held.levels > MOST_LEVELS:
+                raise httpx2.DecodingError(f"the answer has more than {MOST_VALUES:,} values or {MOST_LEVELS} levels")
+
+    return httpx2.AsyncClient(
+        headers={**(headers or {}), "accept-encoding": "identity"},
+        timeout=timeout or httpx2.Timeout(_START_SECONDS, read=_CALL_SECONDS),
+        auth=auth,
+        event_hooks={"response": [bound]},
+    )
