@@ -3,9 +3,12 @@
 import asyncio
 import json
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from partstream.codec.limits import MOST_VALUES
+from partstream_devtools.testing import replaying
 from partstream_devtools.testing.upstream import ReplayUpstream
 from rows import one_test_for
 
@@ -128,6 +131,24 @@ def test_it_is_answered_and_the_upstream_goes_on(data: bytes, status: int):
             assert statuses(head) == [status]
             assert b"x-injected" not in head.lower()
             assert await is_alive(upstream)
+
+    asyncio.run(test())
+
+
+def test_what_a_page_of_a_site_sends_is_refused_and_little_of_it_is_kept(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(replaying, "_KEPT_BYTES", 3 * len(BODY))
+    foreign = b"Origin: https://evil.example\r\nContent-Type: text/plain\r\n"
+
+    async def test() -> None:
+        async with ReplayUpstream() as upstream:
+            for body in [BODY] * 5 + [b"[" + b"[]," * MOST_VALUES + b"1]"]:
+                reader, writer = await asyncio.open_connection("127.0.0.1", upstream.port)
+                writer.write(whole(body, foreign))
+                async with asyncio.timeout(20):
+                    assert statuses(await reader.readuntil(b"\r\n\r\n")) == [403]
+                writer.transport.abort()
+                assert len(upstream.exchanges) <= 3
+            assert [one.body for one in upstream.requests] == [None]
 
     asyncio.run(test())
 

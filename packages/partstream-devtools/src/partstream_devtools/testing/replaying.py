@@ -18,7 +18,8 @@ from functools import partial
 from typing import Any, Final
 
 from partstream.codec.checks import dataclass, field
-from partstream.codec.json_codec import JSONDecodeError, loads
+from partstream.codec.json_codec import loads_or_none
+from partstream.codec.limits import MOST_VALUES, measure
 from partstream.errors import PartstreamError
 from partstream.lm.cancellation import Event, EventEmitter
 from partstream.protocols.protocol import Protocol
@@ -33,6 +34,8 @@ from partstream_devtools.testing.scripted_model import Outputs
 # ---- Exchanges ----
 
 _KEPT: Final = 1000
+_KEPT_BYTES: Final = 64 * 1024 * 1024
+"""Bytes of the bodies of the requests that are kept; the last one always is."""
 
 
 class Outcome(StrEnum):
@@ -104,11 +107,14 @@ class ServedExchange:
 
 
 class Exchanges:
-    """The last 1,000 requests of one upstream with their replies; headers that hold keys are named in lower case."""
+    """The last 1,000 requests of one upstream with their replies, fewer where their bodies are large; headers that hold
+    keys are named in lower case. Any page in a browser may send requests, also those that are refused then."""
 
     def __init__(self, secret_headers: Collection[str]) -> None:
         self._secret_headers = secret_headers
-        self._kept: deque[ServedExchange] = deque(maxlen=_KEPT)
+        self._kept: deque[ServedExchange] = deque()
+        self._sizes: deque[int] = deque()
+        self._size = 0
         self._received = 0
         self._changed = asyncio.Event()
         self._finished: EventEmitter[ServedExchange] = EventEmitter()
@@ -142,6 +148,11 @@ class Exchanges:
         )
         exchange = ServedExchange(received, time.monotonic())
         self._kept.append(exchange)
+        self._sizes.append(len(body))
+        self._size += len(body)
+        while len(self._kept) > _KEPT or (self._size > _KEPT_BYTES and len(self._kept) > 1):
+            self._kept.popleft()
+            self._size -= self._sizes.popleft()
         self.change()
         return exchange
 
@@ -189,10 +200,7 @@ class Exchanges:
 
 
 def _json_or_none(body: bytes) -> Any:
-    try:
-        return loads(body) if body else None
-    except JSONDecodeError:
-        return None  # the reply reports the error
+    return loads_or_none(body) if measure(body).values <= MOST_VALUES else None  # the reply reports the error
 
 
 # ---- Sending a reply ----
