@@ -66,6 +66,12 @@ def test_each_kind_of_message_is_told_apart(body, message):
         (b'{"jsonrpc":"2.0","id":true,"method":"m"}', None, -32600, "got the id True"),
         (b'{"jsonrpc":"2.0","id":1.5,"method":"m"}', None, -32600, "got the id 1.5"),
         (b'{"jsonrpc":"2.0","id":[],"method":"m"}', None, -32600, "got the id []"),
+        (
+            b'{"jsonrpc":"2.0","id":5,"method":"m","params":[' + b"[]," * 260_000 + b"1]}",
+            5,
+            -32600,
+            "got a message of more than 250,000 values",
+        ),
     ],
 )
 def test_what_is_no_message_is_malformed_with_the_code_of_json_rpc(body, request_id, code, text):

@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from partstream.codec.checks import dataclass
 from partstream.codec.json_codec import JSONDecodeError, dumps, loads
+from partstream.codec.limits import LARGE_BYTES, MOST_VALUES, measure
 from partstream.errors import CallerError
 
 if TYPE_CHECKING:
@@ -276,6 +277,9 @@ _ID: Final = re.compile(
 
 
 def _read_body(body: bytes) -> Incoming:
+    if len(body) > LARGE_BYTES and measure(body).values > MOST_VALUES:  # they take thirty times their bytes
+        text = f"got a message of more than {MOST_VALUES:,} values"
+        return Malformed(_id_in(body[:BEGINNING_SIZE]), ErrorCode.INVALID_REQUEST, text)
     try:
         message = loads(body)
     except JSONDecodeError as error:
