@@ -136,7 +136,7 @@ SPREAD = {
 }
 
 
-@pytest.mark.parametrize("most", [1, 2], ids=["finished in a process", "finished in a thread"])
+@pytest.mark.parametrize("most", [1, 2], ids=["finished on the way", "finished at the end"])
 @pytest.mark.parametrize("spread", SPREAD.values(), ids=SPREAD)
 def test_no_file_holds_the_key_that_a_model_repeats_in_several_events(tmp_path, most, spread):
     async def check():

@@ -658,13 +658,8 @@ class Difference:
 
 
 def as_reported(read: Sequence[CompletedPart], reported: Sequence[ReportedPart], offset: int) -> list[CompletedPart]:
-    """The parts that a host got, each with the event that completed it.
-
-    Args:
-        read: The parts that the bytes hold.
-        reported: The parts that the host got.
-        offset: Nanoseconds from the beginning of the answer to that of the exchange.
-    """
+    """The parts that a host got, each with the event that completed it among those that the bytes hold; `offset` is
+    the nanoseconds from the beginning of the answer to that of the exchange."""
     places = _Places(read)
     return [
         CompletedPart(one.part, places.event_of(one.part), None if one.at is None else one.at - offset)
@@ -732,12 +727,8 @@ def differs(
 ) -> Difference | None:
     """What of the bytes the host did not get, or got otherwise; None where it got the same.
 
-    Args:
-        read: What the bytes hold.
-        reported: What the host got.
-        exchange: The exchange, which says what the host asked to have shown.
-        answer: The answer of the host.
-        has_error: Whether it ended with an error, which a text at its end may say.
+    The exchange says what the host asked to have shown; an error, if the answer `has_error`, may be said by a text at
+    its end.
     """
     shown, is_whole = exchange.shown, exchange.left_out is None and not answer.left_out
     for kind, word in ((TextPart, "text"), (ThinkingPart, "thinking")):

@@ -42,10 +42,8 @@ _LOWER_PRIORITY: Final = 10
 # ---- Finishing ----
 
 
-def finish(part: Path, file: Path, secrets: Iterable[str]) -> None:
-    """Writes the file, whose ending says the form, and removes the recording that has grown.
-
-    That recording stays where something fails.
+async def finish_in_a_process(part: Path, file: Path, secrets: Iterable[str]) -> None:
+    """Writes the file, whose ending says the form, and removes the recording that has grown; a process does both.
 
     Args:
         part: The recording that has grown. Its reads are masked one by one, so a key whose pieces a model repeats in
@@ -54,23 +52,14 @@ def finish(part: Path, file: Path, secrets: Iterable[str]) -> None:
         secrets: The keys that the exchanges were sent with; they are found across events too.
 
     Raises:
-        BundleError: The recording is damaged, or the form cannot hold it.
-        OSError: The system refuses.
-    """
-    bundle, _ = redact(read_partial(part.read_bytes()), RedactionLevel.KEYS, secrets=secrets)
-    replace_file(file, write_as(bundle, file.name))
-    part.unlink()
-
-
-async def finish_in_a_process(part: Path, file: Path, secrets: Iterable[str]) -> None:
-    """The same in a process of its own.
-
-    Raises:
-        OSError: It failed; the message is what the process said last.
+        OSError: It failed, and the recording stays as it has grown; the message is what the process said last.
     """
     command = (sys.executable, "-m", _MODULE, str(part), str(file))
     process = await asyncio.create_subprocess_exec(
-        *command, stdin=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
+        *command,
+        stdin=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        start_new_session=True,  # a second Ctrl-C would end it
     )
     _, said = await process.communicate(dumps([*secrets]))
     if process.returncode:
@@ -186,6 +175,11 @@ if __name__ == "__main__":
     if hasattr(os, "nice"):  # not on Windows; exchanges of the proxy do not wait for this process
         os.nice(_LOWER_PRIORITY)
     if sys.argv[1:]:
-        finish(Path(sys.argv[1]), Path(sys.argv[2]), loads(sys.stdin.buffer.read()))
+        grown, made = map(Path, sys.argv[1:])
+        recorded, _ = redact(
+            read_partial(grown.read_bytes()), RedactionLevel.KEYS, secrets=loads(sys.stdin.buffer.read())
+        )
+        replace_file(made, write_as(recorded, made.name))
+        grown.unlink()
     else:
         _serve(sys.stdin.buffer, sys.stdout.buffer)

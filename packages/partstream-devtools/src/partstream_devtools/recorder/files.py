@@ -14,7 +14,7 @@ import asyncio
 import os
 import re
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -29,7 +29,7 @@ from partstream_devtools.bundles.forms import FORMS
 from partstream_devtools.bundles.partial import PARTIAL_ENDING, PartialRecording
 from partstream_devtools.capturing.bundling import masked_chunks, versions_here
 from partstream_devtools.capturing.capture import recorded_error
-from partstream_devtools.recorder.beside import finish, finish_in_a_process
+from partstream_devtools.recorder.beside import finish_in_a_process
 from partstream_devtools.recorder.proxy import ExchangeWatcher, ForwardedRequest, HeaderFields, text_fields
 
 # ---- A file written by a thread ----
@@ -339,14 +339,8 @@ class Recordings:
     async def close(self) -> None:
         """Finishes all files; one without an exchange is removed."""
         await asyncio.gather(*self._finishing)
-        self._full.append((self._growing, self._path(self._number)))
-        for recording, file in self._full:
-            await recording.close()
-            if recording.exchanges:
-                finishing = asyncio.to_thread(finish, recording.path, file, recording.secrets)
-                await self._kept(recording.path, file, finishing)
-            else:
-                recording.path.unlink(missing_ok=True)
+        for recording, file in (*self._full, (self._growing, self._path(self._number))):
+            await self._finish(recording, file)
 
     def _turn_over(self) -> None:
         """Begins the next file, and has those finished that are full and whose exchanges are over."""
@@ -362,23 +356,22 @@ class Recordings:
         over = [one for one in self._full if not one[0].open_exchanges]
         self._full = [one for one in self._full if one[0].open_exchanges]
         for recording, file in over:
-            task = asyncio.get_running_loop().create_task(self._finish_beside(recording, file))
+            task = asyncio.get_running_loop().create_task(self._finish(recording, file))
             self._finishing.add(task)
             task.add_done_callback(self._finishing.discard)
 
-    async def _finish_beside(self, recording: RecordingFile, file: Path) -> None:
+    async def _finish(self, recording: RecordingFile, file: Path) -> None:
         await recording.close()
+        if not recording.exchanges:
+            recording.path.unlink(missing_ok=True)
+            return
         async with self._one_at_a_time:
-            finishing = finish_in_a_process(recording.path, file, recording.secrets)
-            await self._kept(recording.path, file, finishing)
-
-    async def _kept(self, part: Path, file: Path, finishing: Awaitable[None]) -> None:
-        try:
-            await finishing
-        except Exception as error:  # the recording stays as it has grown
-            self.left[part] = error
-        else:
-            self.files.append(file)
+            try:
+                await finish_in_a_process(recording.path, file, recording.secrets)
+            except OSError as error:  # the recording stays as it has grown
+                self.left[recording.path] = error
+            else:
+                self.files.append(file)
 
     def _new(self) -> RecordingFile:
         file = self._path(self._number)
