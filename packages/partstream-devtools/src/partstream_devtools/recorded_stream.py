@@ -15,6 +15,7 @@ import gzip
 import io
 import re
 import zlib
+from codecs import getincrementaldecoder
 from collections.abc import Iterator
 from itertools import islice
 from json import JSONDecodeError as JsonJSONDecodeError
@@ -222,7 +223,7 @@ def _lines(data: bytes) -> bytes | None:
     if begins.startswith(b"{") and first_line.rstrip().endswith(b"}"):
         return None  # one event a line
     try:
-        values, rest = _sequence(_text_of(begins))
+        values, rest = _sequence(getincrementaldecoder("utf-8")().decode(begins))  # without a character that is cut
     except (UnicodeDecodeError, RecursionError):
         return None
     objects = [one for one in values if isinstance(one, dict)]
@@ -232,20 +233,6 @@ def _lines(data: bytes) -> bytes | None:
     # The beginning of an object in one line, like the events before it.
     cut = rest[:1] + rest[1:].lstrip().replace("\n", " ").replace("\r", " ")
     return b"".join(dumps(one) + b"\n" for one in objects) + cut.encode()
-
-
-def _text_of(data: bytes) -> str:
-    """The text of data, which may end inside a character, as bytes do that break off.
-
-    Raises:
-        UnicodeDecodeError: It is no UTF-8 elsewhere.
-    """
-    try:
-        return data.decode()
-    except UnicodeDecodeError as error:
-        if error.end == len(data) and error.reason == "unexpected end of data":
-            return data.decode(errors="ignore")
-        raise
 
 
 def _sequence(text: str) -> tuple[list[Any], str]:

@@ -278,26 +278,26 @@ def _recordings_of(path: str, bundle: Bundle) -> tuple[tuple[Recording, ...], tu
     )
 
 
-class _Pace(click.ParamType[float]):
-    """How fast a recording is played: `real`, or how many times as fast; 0 is at once."""
-
-    name = "pace"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """The factor."""
-        if isinstance(value, float):
-            return value
-        try:
-            factor = 1.0 if value == "real" else float(value)
-        except ValueError:
-            factor = -1.0
-        if not 0 <= factor <= _FASTEST:
-            self.fail(f"got {value!r}, expected real, 0 for at once, or how many times as fast, such as 10", param, ctx)
-        return factor
-
-
 _FASTEST: Final = 1_000_000
-PACE: Final = _Pace()
+
+
+def _pace(value: str) -> float:
+    """How fast a recording is played: how many times as fast as it came, 1 for `real`, 0 for at once.
+
+    Raises:
+        BadParameter: The text says none of it.
+    """
+    try:
+        factor = 1.0 if value == "real" else float(value)
+    except ValueError:
+        factor = -1.0
+    if not 0 <= factor <= _FASTEST:
+        expected = "real, 0 for at once, or how many times as fast, such as 10"
+        raise click.BadParameter(f"got {value!r}, expected {expected}")
+    return factor
+
+
+PACE: Final = click.types.FuncParamType(_pace)
 
 
 def notice(opened: OpenedRecordings, recordings: Sequence[Recording]) -> None:

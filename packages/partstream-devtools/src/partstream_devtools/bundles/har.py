@@ -44,7 +44,6 @@ UNKNOWN_HOST: Final = "http://recorded.invalid"
 """A recording holds no name of a host, and a HAR demands one: RFC 6761 section 6.4 keeps this one free."""
 
 MILLISECOND: Final = 1_000_000
-SECOND: Final = 1_000_000_000
 
 LOSSES: Final = (
     "The parts that a host reported, with their times: HAR knows nothing above the bytes.",
@@ -106,7 +105,7 @@ def _one_line(text: str) -> str:
 _STREAMS: Final = frozenset({EVENT_STREAM, "application/x-ndjson", "application/ndjson", "application/jsonl"})
 _DOCUMENTS: Final = frozenset({"application/json", "application/problem+json"})
 _LONGEST: Final = 1e12  # milliseconds
-_DAY: Final = 86_400 * SECOND
+_DAY: Final = 86_400 * exchanges.SECOND
 _BEFORE_SENDING: Final = ("blocked", "dns", "connect")
 """The times of an entry before its request is sent; `ssl` is a part of `connect`."""
 _OF_A_HOST: Final = frozenset({"host", ":authority"})
@@ -293,7 +292,7 @@ class _Entry:
     def _times_of(self, messages: list[documents.JSONFields]) -> list[int | None]:
         """When each message came, from the beginning of the request; none if they are unknown."""
         if self.started is not None:
-            for unit in (SECOND, MILLISECOND):  # Chrome has seconds; others write what Date.now() says
+            for unit in (exchanges.SECOND, MILLISECOND):  # Chrome has seconds; others write what Date.now() says
                 times = [as_amount(one.raw("time"), _LONGEST * 10) for one in messages]
                 since = [None if time is None else int(time * unit) - self.started for time in times]
                 known = [time for time in since if time is not None]
@@ -467,7 +466,12 @@ def _messages(exchange: exchanges.RecordedExchange) -> Iterator[dict[str, Any]]:
             read = following
             come += len(read.data)
         at = 0 if read is None or read.at is None else read.at
-        yield {"time": (began + at) / SECOND, "eventName": block.name, "eventId": block.id, "data": block.data}
+        yield {
+            "time": (began + at) / exchanges.SECOND,
+            "eventName": block.name,
+            "eventId": block.id,
+            "data": block.data,
+        }
 
 
 def _media_type(exchange: exchanges.RecordedExchange) -> str:

@@ -114,7 +114,6 @@ FLOWS_BEGIN: Final = re.compile(rb"[1-9]\d{1,10}:\d{1,2}:[a-z_]{1,40}[,;]")
 """A dictionary whose first key is a word."""
 _MOST_FLOWS: Final = 20_000
 _LATEST: Final = 1e11  # seconds since 1970
-_SECOND: Final = 1_000_000_000
 
 
 def read_flows(data: bytes) -> exchanges.Bundle:
@@ -258,4 +257,4 @@ class _Flow:
 def _seconds(value: object) -> int | None:
     """Seconds since 1970 as nanoseconds."""
     seconds = as_amount(value, _LATEST)
-    return None if seconds is None else int(seconds * _SECOND)
+    return None if seconds is None else int(seconds * exchanges.SECOND)

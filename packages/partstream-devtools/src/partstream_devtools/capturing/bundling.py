@@ -206,11 +206,9 @@ class RecordingFolder:
         moment = datetime.fromtimestamp(self._clock(), UTC).strftime("%Y%m%d-%H%M%S")
         words = _NO_WORDS.sub("-", about.lower()).strip("-.")[:_LONGEST] or "answer"
         taken = {path.name for path in self._folder.newest_first()}
-        for number in range(1, len(taken) + 2):
-            name = f"{moment}-{words}{f'-{number}' if number > 1 else ''}.partstream.zip"
-            if name not in taken:
-                break
-        return self._folder.write(name, data)
+        numbers = ("", *(f"-{number}" for number in range(2, len(taken) + 2)))
+        names = (f"{moment}-{words}{number}.partstream.zip" for number in numbers)
+        return self._folder.write(next(name for name in names if name not in taken), data)
 
     def newest(self) -> Path | None:
         """The recording that was written last; None where there is none."""
