@@ -21,6 +21,7 @@ from typing import Any, BinaryIO, Final
 
 from partstream.codec.json_codec import dumps, loads
 from partstream.codec.system import replace_file
+from partstream_devtools.bundles.documents import BundleError
 from partstream_devtools.bundles.exchange import (
     Chunk,
     ExchangeEnd,
@@ -176,10 +177,12 @@ if __name__ == "__main__":
         os.nice(_LOWER_PRIORITY)
     if sys.argv[1:]:
         grown, made = map(Path, sys.argv[1:])
-        recorded, _ = redact(
-            read_partial(grown.read_bytes()), RedactionLevel.KEYS, secrets=loads(sys.stdin.buffer.read())
-        )
-        replace_file(made, write_as(recorded, made.name))
-        grown.unlink()
+        try:
+            kept = read_partial(grown.read_bytes())
+            kept, _ = redact(kept, RedactionLevel.KEYS, secrets=loads(sys.stdin.buffer.read()))
+            replace_file(made, write_as(kept, made.name))
+            grown.unlink()
+        except (OSError, BundleError) as error:
+            sys.exit(getattr(error, "strerror", None) or str(error))
     else:
         _serve(sys.stdin.buffer, sys.stdout.buffer)
