@@ -67,127 +67,6 @@ _PATH: Final = click.Path(path_type=Path)
 _EXISTING: Final = click.Path(path_type=Path, exists=True, dir_okay=False)
 
 
-def _names_parser(options: Mapping[str, Any]) -> bool:
-    return bool(options["is_parser"] or options["takes"] or options["recordings"])
-
-
-# ---- The report ----
-
-
-def secrets_of_command(target: str, key_env: str | None) -> Redactor:
-    """What removes the secrets of a run: of the target's command line or address, and of the environment."""
-    try:
-        words = shlex.split(target)
-    except ValueError:  # a quotation that does not end
-        words = target.split()
-    key = [] if key_env is None else [os.environ.get(key_env, "")]
-    return Redactor({*reports.secrets_of(command=words, environment=os.environ), *key})
-
-
-def generated(opening: Opening, options: Mapping[str, Any], redactor: Redactor) -> Report:
-    """Repeats a kept failure, or generates conversations, as the options say.
-
-    Raises:
-        CallerError: The target cannot be tested, a file is no kept failure, or Hypothesis is not installed.
-    """
-    if options["replay"] is not None:
-        return _completed(_replaying(opening, options["replay"], options["pace"]), options)
-    # Hypothesis keeps what it read of the user's modules, by default in the folder where the command runs.
-    os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(CACHE.path() / "hypothesis"))
-    seed = options["seed"]
-    if seed is None:
-        seed = 0 if os.environ.get("CI") else randbelow(_SEEDS)
-    seconds = options["fuzz"]
-    examples = max(_EXAMPLES, math.ceil(_EXAMPLES * seconds / _EXAMPLE_SECONDS))
-    settings = fuzzing.FuzzSettings(seconds, examples, seed)
-    return _completed(fuzzing.search(opening, settings, options["failures"], redactor), options)
-
-
-def _replaying(opening: Opening, file: str, pace: float) -> Coroutine[Any, Any, Report]:
-    """Repeats a kept failure, which is JSON, or replays recorded exchanges.
-
-    Raises:
-        CallerError: The file is neither.
-    """
-    try:
-        recordings = open_recordings(file).recordings
-    except RecordingError as error:
-        raise CallerError(f"--replay: {error}") from error
-    exchanges = tuple(one.exchange for one in recordings if one.exchange is not None)
-    if not exchanges:
-        return fuzzing.replay(opening, Path(file))
-    spoken = next((one.protocol for one in recordings if one.protocol is not None), None)
-    if opening.protocol is None and spoken in BASE_PATHS:
-        opening = replace(opening, protocol=spoken)
-    return replay_exchanges(opening, exchanges, file, pace)
-
-
-def finished(
-    report: Report,
-    opening: Opening,
-    options: Mapping[str, Any],
-    redactor: Redactor,
-    further: Report | None = None,
-) -> Report:
-    """The report with its failures made smaller, with further results, the baseline, and without secrets.
-
-    Raises:
-        CallerError: The target cannot be opened again, or the baseline cannot be read.
-    """
-    whole = report
-    if not options["no_shrink"] and "://" not in options["target"] and options["replay"] is None:
-        whole = _completed(fuzzing.with_minimal_failures(report, opening, options["failures"], redactor), options)
-    if further is not None:
-        whole = fuzzing.with_generated(whole, further)
-    if options["baseline"] is not None:
-        whole = fuzzing.with_baseline(whole, reports.read_baseline(options["baseline"]))
-    return fuzzing.without_secrets(whole, redactor)
-
-
-def write_files(report: Report, options: Mapping[str, Any]) -> None:
-    """Writes the files that the options name.
-
-    Raises:
-        CallerError: A file cannot be written.
-    """
-    said, day = report.to_json(), (report.date or datetime.now(UTC).isoformat())[:10]
-    files: list[tuple[Path | None, Callable[[], str]]] = [
-        (options["junit"], lambda: report_formats.junit_xml(said)),
-        (options["markdown"], lambda: report_formats.markdown_summary(said)),
-        (options["write_baseline"], lambda: reports.baseline_text(report.checks)),
-    ]
-    badges = {
-        True: lambda: json.dumps(report_formats.badge_json(said, day)) + "\n",
-        False: lambda: report_formats.badge_svg(said, day),
-    }
-    files += [(path, badges[path.suffix == ".json"]) for path in options["badges"]]
-    for path, content in files:
-        if path is None:
-            continue
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(content(), encoding="utf-8")
-        except OSError as error:
-            raise CallerError(f"cannot write {path}: {error.strerror or error}") from error
-
-
-def _is_in_process(options: Mapping[str, Any]) -> bool:
-    return not options["is_command"] and "://" not in options["target"]
-
-
-def _completed(work: Coroutine[Any, Any, Report], options: Mapping[str, Any]) -> Report:
-    """Runs it, on a clock that jumps over pauses where all that waits is in this process.
-
-    Raises:
-        CallerError: A file cannot be written, or what the work itself raises.
-    """
-    with asyncio.Runner(loop_factory=fuzzing.VirtualTimeLoop if _is_in_process(options) else None) as runner:
-        try:
-            return runner.run(work)
-        except OSError as error:
-            raise CallerError(f"cannot write {error.filename or 'a file'}: {error.strerror or error}") from error
-
-
 # ---- The screen ----
 
 _MARKS: Final = {
@@ -471,12 +350,24 @@ def command(context: click.Context, /, **options: Any) -> None:
     context.exit(code)
 
 
-def _refused(reason: str, options: dict[str, Any]) -> int:
+def _refused(reason: str, options: Mapping[str, Any]) -> int:
     """Says why the target cannot be tested, without secrets."""
     _say_that_it_has_ended()
-    told = secrets_of_command(options["target"] or "", options["key_env"]).redact(reason)
-    make_console(stderr=True).print(f"error: {visible(told)}", style="bold red", markup=False)
+    make_console(stderr=True).print(
+        f"error: {visible(_redactor_of(options).redact(reason))}", style="bold red", markup=False
+    )
     return reports.ReportCode.NOT_USABLE
+
+
+def _redactor_of(options: Mapping[str, Any]) -> Redactor:
+    """What removes the secrets of a run: of the target's command line or address, and of the environment."""
+    target, key_env = options["target"] or "", options["key_env"]
+    try:
+        words = shlex.split(target)
+    except ValueError:  # a quotation that does not end
+        words = target.split()
+    key = [] if key_env is None else [os.environ.get(key_env, "")]
+    return Redactor({*reports.secrets_of(command=words, environment=os.environ), *key})
 
 
 def _run(options: dict[str, Any]) -> int:
@@ -485,15 +376,19 @@ def _run(options: dict[str, Any]) -> int:
     Raises:
         CallerError: The target cannot be tested, or an option does not fit.
     """
+    given = [one for one in (options["target"], *options["checks"]) if one]
     if options["lists"]:
-        checks = [*([options["target"]] if options["target"] else []), *options["checks"]]
-        _list(tuple(checks), options)
+        rows = all_rows(options["protocol"]) if _names_parser(options) else SCENARIOS
+        for slug, ids in selected(given, options["section"], rows).items():
+            click.echo(f"{slug}: {rows[slug].title}")
+            for one in ids:
+                requirement = REQUIREMENTS[one.partition("/")[0]]
+                click.echo(f"  {one}  {requirement.level.value} {requirement.section}")
         return reports.ReportCode.KEPT
     if options["matrix"]:
-        files = [one for one in (options["target"], *options["checks"]) if one]
-        if not files:
+        if not given:
             raise CallerError("--matrix: got no file, expected the files of `partstream conformance --json`")
-        click.echo(report_formats.matrix_html([reports.read_report(Path(file)) for file in files]), nl=False)
+        click.echo(report_formats.matrix_html([reports.read_report(Path(file)) for file in given]), nl=False)
         return reports.ReportCode.KEPT
     if not options["target"]:
         raise click.UsageError("Missing argument 'TARGET'.")
@@ -505,12 +400,12 @@ def _run(options: dict[str, Any]) -> int:
         return _in_a_process_of_its_own()
     json_file = options["json_file"]
     is_quiet = json_file is not None and json_file.name in {"-", "<stdout>"}
-    redactor = secrets_of_command(options["target"], options["key_env"])
+    redactor = _redactor_of(options)
     screen = None if is_quiet else ReportScreen(is_verbose=options["verbose"], redactor=redactor)
     # What a provider prints is for people, and must not get into the JSON.
     with redirect_stdout(sys.stderr) if is_quiet else nullcontext():
-        report = _tested(options, redactor, screen)
-    write_files(report, options)
+        report = _Run(options, redactor).report(screen)
+    _write_files(report, options)
     if json_file is not None:
         json.dump(report.to_json(), json_file, ensure_ascii=True, indent=1)
         json_file.write("\n")
@@ -519,34 +414,35 @@ def _run(options: dict[str, Any]) -> int:
     return report.exit_code
 
 
-def _tested(options: dict[str, Any], redactor: Redactor, screen: ReportScreen | None) -> Report:
-    """The whole report: of the fixed scenarios unless a kept failure is repeated, and of what is generated."""
-    capabilities = _capabilities(options["capabilities"], options["prompts"], options["model"])
-    limits = TimeLimits(options["seconds"])
-    target = _target(options)
-    opening = Opening(
-        target, capabilities, limits, options["requirements"], options["protocol"], options["other_protocol"]
-    )
-    if options["replay"] is not None:
-        return finished(generated(opening, options, redactor), opening, options, redactor)
-    report = asyncio.run(
-        run(
-            target,
-            select=options["checks"],
-            section=options["section"],
-            capabilities=capabilities,
-            limits=limits,
-            requirements=options["requirements"],
-            protocol=options["protocol"],
-            on_open=None if screen is None else screen.opened,
-            on_scenario=None if screen is None else screen.scenario,
-        )
-    )
-    report = _repeated_by_command(report, options)
-    further = None if options["fuzz"] is None else generated(opening, options, redactor)
-    if screen is not None and further is not None:
-        screen.scenario(GENERATED, further.checks)
-    return finished(report, opening, options, redactor, further)
+def _names_parser(options: Mapping[str, Any]) -> bool:
+    return bool(options["is_parser"] or options["takes"] or options["recordings"])
+
+
+def _write_files(report: Report, options: Mapping[str, Any]) -> None:
+    """Writes the files that the options name.
+
+    Raises:
+        CallerError: A file cannot be written.
+    """
+    said, day = report.to_json(), (report.date or datetime.now(UTC).isoformat())[:10]
+    files: list[tuple[Path | None, Callable[[], str]]] = [
+        (options["junit"], lambda: report_formats.junit_xml(said)),
+        (options["markdown"], lambda: report_formats.markdown_summary(said)),
+        (options["write_baseline"], lambda: reports.baseline_text(report.checks)),
+    ]
+    badges = {
+        True: lambda: json.dumps(report_formats.badge_json(said, day)) + "\n",
+        False: lambda: report_formats.badge_svg(said, day),
+    }
+    files += [(path, badges[path.suffix == ".json"]) for path in options["badges"]]
+    for path, content in files:
+        if path is None:
+            continue
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(content(), encoding="utf-8")
+        except OSError as error:
+            raise CallerError(f"cannot write {path}: {error.strerror or error}") from error
 
 
 _REPEATED: Final = {
@@ -566,38 +462,120 @@ _REPEATED: Final = {
 """The options without which a target is another one, by the name of their parameter."""
 
 
-def _repeated_by_command(report: Report, options: dict[str, Any]) -> Report:
-    """The report with the whole command that repeats each check."""
-    words = ["partstream", "conformance", options["target"]]
-    for name, option in _REPEATED.items():
-        value = options[name]
-        given = value if isinstance(value, tuple) else () if value in {None, False} else (value,)
-        for one in given:
-            words += [option] if one is True else [option, str(one)]
-    command_line = shlex.join(words)
-    checks = tuple(replace(check, repeat=f"{command_line} {check.id}") for check in report.checks)
-    return replace(report, checks=checks)
+class _Run:
+    """The target of the options, and what they ask for of it.
 
+    Raises:
+        CallerError: An option does not fit, or the target cannot be read.
+    """
 
-def _target(options: dict[str, Any]) -> Target | ParserTarget | str:
-    """A parser, the source of a provider, or the target of a command or of a base URL."""
-    name, protocol = options["target"], options["protocol"]
-    if _names_parser(options):
-        return parser_from(name, protocol, takes=options["takes"], recordings=options["recordings"])
-    if _is_in_process(options):
-        return str(name)
-    if options["is_command"]:
-        has_upstream = not options["no_upstream"]
-        return StdioTarget(name, protocol, providers=options["providers"], has_upstream=has_upstream)
-    key_env = options["key_env"]
-    api_key = None if key_env is None else check_variable("--key-env", key_env, "the key of the server")
-    return BaseURLTarget(
-        name,
-        protocol,
-        api_key=api_key,
-        allow_remote=options["allow_remote"],
-        most_requests=options["max_requests"],
-    )
+    def __init__(self, options: Mapping[str, Any], redactor: Redactor) -> None:
+        self._options = options
+        self._redactor = redactor
+        self._is_url = "://" in options["target"]
+        capabilities = _capabilities(options["capabilities"], options["prompts"], options["model"])
+        names = ("requirements", "protocol", "other_protocol")
+        named = {name: options[name] for name in names}
+        self._opening = Opening(self._target(), capabilities, TimeLimits(options["seconds"]), **named)
+
+    def report(self, screen: ReportScreen | None) -> Report:
+        """The whole report: of the fixed scenarios unless something is replayed, and of what is generated.
+
+        Raises:
+            CallerError: The target cannot be opened, a file cannot be read or written, or Hypothesis is not installed.
+        """
+        options = self._options
+        if options["replay"] is not None:
+            report = self._completed(self._replaying(options["replay"]))
+        else:
+            report = self._scenarios(screen)
+            further = None if options["fuzz"] is None else self._completed(self._searching())
+            if screen is not None and further is not None:
+                screen.scenario(GENERATED, further.checks)
+            if not options["no_shrink"] and not self._is_url:
+                folder = options["failures"]
+                report = self._completed(fuzzing.with_minimal_failures(report, self._opening, folder, self._redactor))
+            report = report if further is None else fuzzing.with_generated(report, further)
+        if options["baseline"] is not None:
+            report = fuzzing.with_baseline(report, reports.read_baseline(options["baseline"]))
+        return fuzzing.without_secrets(report, self._redactor)
+
+    def _target(self) -> Target | ParserTarget | str:
+        """A parser, the source of a provider, or the target of a command or of a base URL."""
+        options, name, protocol = self._options, self._options["target"], self._options["protocol"]
+        if _names_parser(options):
+            return parser_from(name, protocol, takes=options["takes"], recordings=options["recordings"])
+        if options["is_command"]:
+            has_upstream = not options["no_upstream"]
+            return StdioTarget(name, protocol, providers=options["providers"], has_upstream=has_upstream)
+        if not self._is_url:
+            return str(name)
+        key_env = options["key_env"]
+        return BaseURLTarget(
+            name,
+            protocol,
+            api_key=None if key_env is None else check_variable("--key-env", key_env, "the key of the server"),
+            allow_remote=options["allow_remote"],
+            most_requests=options["max_requests"],
+        )
+
+    def _scenarios(self, screen: ReportScreen | None) -> Report:
+        """The report of the fixed scenarios, with the whole command that repeats each check."""
+        options, opening = self._options, self._opening
+        report = asyncio.run(
+            run(
+                opening.target,
+                select=options["checks"],
+                section=options["section"],
+                capabilities=opening.capabilities,
+                limits=opening.limits,
+                requirements=opening.requirements,
+                protocol=opening.protocol,
+                on_open=None if screen is None else screen.opened,
+                on_scenario=None if screen is None else screen.scenario,
+            )
+        )
+        words = ["partstream", "conformance", options["target"]]
+        for name, option in _REPEATED.items():
+            value = options[name]
+            given = value if isinstance(value, tuple) else () if value in {None, False} else (value,)
+            for one in given:
+                words += [option] if one is True else [option, str(one)]
+        command_line = shlex.join(words)
+        checks = tuple(replace(check, repeat=f"{command_line} {check.id}") for check in report.checks)
+        return replace(report, checks=checks)
+
+    def _searching(self) -> Coroutine[Any, Any, Report]:
+        # Hypothesis keeps what it read of the user's modules, by default in the folder where the command runs.
+        os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(CACHE.path() / "hypothesis"))
+        seed, seconds = self._options["seed"], self._options["fuzz"]
+        if seed is None:
+            seed = 0 if os.environ.get("CI") else randbelow(_SEEDS)
+        examples = max(_EXAMPLES, math.ceil(_EXAMPLES * seconds / _EXAMPLE_SECONDS))
+        settings = fuzzing.FuzzSettings(seconds, examples, seed)
+        return fuzzing.search(self._opening, settings, self._options["failures"], self._redactor)
+
+    def _replaying(self, file: str) -> Coroutine[Any, Any, Report]:
+        """Repeats a kept failure, which is JSON, or replays recorded exchanges."""
+        try:
+            recordings = open_recordings(file).recordings
+        except RecordingError as error:
+            raise CallerError(f"--replay: {error}") from error
+        exchanges = tuple(one.exchange for one in recordings if one.exchange is not None)
+        if not exchanges:
+            return fuzzing.replay(self._opening, Path(file))
+        spoken = next((one.protocol for one in recordings if one.protocol is not None), None)
+        protocol = self._opening.protocol or (spoken if spoken in BASE_PATHS else None)
+        return replay_exchanges(replace(self._opening, protocol=protocol), exchanges, file, self._options["pace"])
+
+    def _completed(self, work: Coroutine[Any, Any, Report]) -> Report:
+        """Runs it, on a clock that jumps over pauses where all that waits is in this process."""
+        is_in_process = not self._options["is_command"] and not self._is_url
+        with asyncio.Runner(loop_factory=fuzzing.VirtualTimeLoop if is_in_process else None) as runner:
+            try:
+                return runner.run(work)
+            except OSError as error:
+                raise CallerError(f"cannot write {error.filename or 'a file'}: {error.strerror or error}") from error
 
 
 _WORDS: Final = {"": True, "true": True, "yes": True, "false": False, "no": False}
@@ -615,15 +593,6 @@ def _capabilities(given: tuple[str, ...], prompts: tuple[str, ...], model: str |
     if unknown:
         raise CallerError(f"--prompt: got {', '.join(unknown)}, expected names of scenarios, as --list prints them")
     return Capabilities.of({**values, "prompts": said, **({"model": model} if model else {})})
-
-
-def _list(checks: tuple[str, ...], options: dict[str, Any]) -> None:
-    rows = all_rows(options["protocol"]) if _names_parser(options) else SCENARIOS
-    for slug, ids in selected(checks, options["section"], rows).items():
-        click.echo(f"{slug}: {rows[slug].title}")
-        for one in ids:
-            requirement = REQUIREMENTS[one.partition("/")[0]]
-            click.echo(f"  {one}  {requirement.level.value} {requirement.section}")
 
 
 def _in_a_process_of_its_own() -> int:
