@@ -406,9 +406,6 @@ def _run(options: dict[str, Any]) -> int:
     with redirect_stdout(sys.stderr) if is_quiet else nullcontext():
         report = _Run(options, redactor).report(screen)
     _write_files(report, options)
-    if json_file is not None:
-        json.dump(report.to_json(), json_file, ensure_ascii=True, indent=1)
-        json_file.write("\n")
     if screen is not None:
         screen.report(report)
     return report.exit_code
@@ -443,6 +440,9 @@ def _write_files(report: Report, options: Mapping[str, Any]) -> None:
             path.write_text(content(), encoding="utf-8")
         except OSError as error:
             raise CallerError(f"cannot write {path}: {error.strerror or error}") from error
+    if options["json_file"] is not None:
+        json.dump(said, options["json_file"], ensure_ascii=True, indent=1)
+        options["json_file"].write("\n")
 
 
 _REPEATED: Final = {

@@ -398,33 +398,21 @@ async def with_minimal_failures(
     transcripts: dict[str, Transcript] = {}
     async with opening.opened(opening.protocol) as tested:
         for check in reversed(first.values()):
-            found = await _minimal(tested, report, check, until, folder, redactor or Redactor())
-            if found is not None:
-                smaller[check.id], transcript = found
-                transcripts[smaller[check.id].transcript or ""] = transcript
+            shown = report.transcripts[check.transcript or ""]
+            exercise = Exercise(shown.actions, shown.script, shown.prompt)
+            if time.monotonic() >= until:
+                break
+            exercised = await perform(tested, exercise)
+            if check.rule in exercised.broken:
+                seconds = max(until - time.monotonic(), 0.0)
+                failure = await minimal_failure(tested, check.rule, exercise, exercised, seconds=seconds)
+                path = write_failure(folder, tested, failure, redactor or Redactor())
+                kept: dict[str, Any] = {"scored": check.scored, "duration_ms": check.duration_ms}
+                kept |= {"scenario": check.scenario, "transcript": f"minimal-{check.rule}"}
+                smaller[check.id] = _result(tested, failure, path, **kept)
+                transcripts[kept["transcript"]] = failure.exercised.transcript
     checks = tuple(smaller.get(check.id, check) for check in report.checks)
     return replace(report, checks=checks, transcripts={**report.transcripts, **transcripts})
-
-
-async def _minimal(
-    tested: Tested, report: Report, check: CheckResult, until: float, folder: Path, redactor: Redactor
-) -> tuple[CheckResult, Transcript] | None:
-    shown = report.transcripts[check.transcript or ""]
-    exercise = Exercise(shown.actions, shown.script, shown.prompt)
-    if time.monotonic() >= until:
-        return None
-    exercised = await perform(tested, exercise)
-    if check.rule not in exercised.broken:
-        return None
-    seconds = max(until - time.monotonic(), 0.0)
-    failure = await minimal_failure(tested, check.rule, exercise, exercised, seconds=seconds)
-    path = write_failure(folder, tested, failure, redactor)
-    facts: dict[str, Any] = {
-        "scored": check.scored,
-        "duration_ms": check.duration_ms,
-        "transcript": f"minimal-{check.rule}",
-    }
-    return _result(tested, failure, path, scenario=check.scenario, **facts), failure.exercised.transcript
 
 
 # ---- The end of a run ----

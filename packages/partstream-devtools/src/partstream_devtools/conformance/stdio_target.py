@@ -114,7 +114,7 @@ class PipedProvider(LanguageModelChatProvider):
             "progressToken": number,
         }
         try:
-            await self._request(number, "languageModels/response", params)
+            await self.request("languageModels/response", params, number)
         except RemoteFailedError as error:
             if error.code == ErrorCode.REQUEST_CANCELLED and was_cancelled:
                 return
@@ -137,14 +137,22 @@ class PipedProvider(LanguageModelChatProvider):
         counted: int = result["counts"][0]["count"]
         return counted
 
-    async def request(self, method: str, params: Any) -> Any:
-        """Sends a request and returns its result.
+    async def request(self, method: str, params: Any, number: int | None = None) -> Any:
+        """Sends a request, with its number if that is known already, and returns its result.
 
         Raises:
             RemoteFailedError: The other side answered with an error.
             ConnectionError: It has closed the connection.
         """
-        return await self._request(next(self._ids), method, params)
+        if self._reading.done():
+            raise ConnectionError("the process has ended")
+        number = next(self._ids) if number is None else number
+        answered = self._waiting[number] = asyncio.get_running_loop().create_future()
+        self._send({"id": number, "method": method, "params": params})
+        response = await answered
+        if response.error is not None:
+            raise RemoteFailedError(int(response.error.get("code", 0)), str(response.error.get("message", "")))
+        return response.result
 
     async def aclose(self) -> None:
         """Says goodbye and reads no more."""
@@ -153,17 +161,6 @@ class PipedProvider(LanguageModelChatProvider):
             self._notify("exit", None)
         self._reading.cancel()
         await asyncio.gather(self._reading, return_exceptions=True)
-
-    async def _request(self, number: int, method: str, params: Any) -> Any:
-        if self._reading.done():
-            raise ConnectionError("the process has ended")
-        answered: asyncio.Future[Response] = asyncio.get_running_loop().create_future()
-        self._waiting[number] = answered
-        self._send({"id": number, "method": method, "params": params})
-        response = await answered
-        if response.error is not None:
-            raise RemoteFailedError(int(response.error.get("code", 0)), str(response.error.get("message", "")))
-        return response.result
 
     def _notify(self, method: str, params: Any) -> None:
         self._send({"method": method, "params": params})

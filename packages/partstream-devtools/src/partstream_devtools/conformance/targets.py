@@ -197,13 +197,10 @@ class ProviderTarget:
             yield driver.Session(partial(driver.playing, upstream, made), upstream, self._declared)
 
     def _hooked(self, script: Script | None) -> LanguageModelChatProvider:
-        if self._hook is None or script is None:
+        hook = self._hook
+        if hook is None or script is None:
             raise driver.UnusableTargetError(self._name, "the target is a hook alone, and there is no script for it")
-        try:
-            made = self._hook(script)
-        except (Exception, SystemExit) as error:
-            raise driver.UnusableTargetError(self._name, f"the hook failed: {placed(error)}") from error
-        return _checked(made, self._name)
+        return self._made("the hook", lambda: hook(script))
 
     def _make(self, url: str | None) -> LanguageModelChatProvider:
         found = self._found
@@ -212,11 +209,17 @@ class ProviderTarget:
         arguments: dict[str, Any] = {} if url is None else {_UPSTREAM: url}
         if _takes(found, _PROTOCOL) and self._protocol is not None:
             arguments[_PROTOCOL] = self._protocol
+        return self._made("making the provider", lambda: found(**arguments))
+
+    def _made(self, what: str, make: Callable[[], Any]) -> LanguageModelChatProvider:
         try:
-            made = found(**arguments)
+            made = make()
         except (Exception, SystemExit) as error:
-            raise driver.UnusableTargetError(self._name, f"making the provider failed: {placed(error)}") from error
-        return _checked(made, self._name)
+            raise driver.UnusableTargetError(self._name, f"{what} failed: {placed(error)}") from error
+        if isinstance(made, LanguageModelChatProvider):
+            return made
+        got = f"got {type(made).__name__}, expected a LanguageModelChatProvider"
+        raise driver.UnusableTargetError(self._name, got)
 
 
 def provider_from(source: str, protocol: str | None = None) -> ProviderTarget | ParserTarget:
@@ -244,12 +247,6 @@ def provider_from(source: str, protocol: str | None = None) -> ProviderTarget | 
 
 def _takes(found: object, parameter: str) -> bool:
     return not isinstance(found, LanguageModelChatProvider) and parameter in parsing.parameters_of(found)
-
-
-def _checked(made: Any, name: str) -> LanguageModelChatProvider:
-    if isinstance(made, LanguageModelChatProvider):
-        return made
-    raise driver.UnusableTargetError(name, f"got {type(made).__name__}, expected a LanguageModelChatProvider")
 
 
 async def _close(provider: LanguageModelChatProvider | None, name: str) -> None:

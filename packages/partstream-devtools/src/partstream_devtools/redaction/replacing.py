@@ -228,6 +228,11 @@ def hidden_data_url(text: str) -> str | None:
     return head["kind"] + parameters + head["mark"] + hidden_media(text[head.end() :])
 
 
+def _hidden_file(text: str, *, in_text: bool = False) -> str | None:
+    """A data URL or a file in base64 without its content; None for any other text."""
+    return hidden_media(text) if is_media(text, in_text=in_text) else hidden_data_url(text)
+
+
 def _head(text: str) -> bytes:
     """The first bytes of a base64 text."""
     digits = text[: 4 * _SIZE_END // 3].rstrip("=").translate(_TO_BASE64)
@@ -592,10 +597,8 @@ class Replacement:
     # The stand-in for a text of each meaning
 
     def _text(self, text: str) -> str:
-        if (url := hidden_data_url(text)) is not None:
-            return url
-        if is_media(text, in_text=True):
-            return hidden_media(text)
+        if (media := _hidden_file(text, in_text=True)) is not None:
+            return media
         if text[:1] in ("{", "[") and is_json(text):  # as many results of tools are
             return self._json(text, FieldPath("input.", "input"), 0)
         kept = [(one.start(), one.end(), one[0]) for one in _MARKUP.finditer(text)] if "<" in text else []
@@ -630,16 +633,12 @@ class Replacement:
         return hidden_sentence(text, lambda word: self._tools.known(word) or self._ids.known(word))
 
     def _link(self, text: str) -> str:
-        url = hidden_data_url(text)
-        if url is not None:
-            return url
-        return hidden_media(text) if is_media(text) else self._links.name_of(text)
+        media = _hidden_file(text)
+        return self._links.name_of(text) if media is None else media
 
     def _media(self, text: str) -> str:
-        if is_media(text):
-            return hidden_media(text)
-        if (url := hidden_data_url(text)) is not None:
-            return url
+        if (media := _hidden_file(text)) is not None:
+            return media
         return hidden_state(text) if _LIKE_BASE64.fullmatch(text) else self._text(text)
 
     def _property(self, name: str) -> str:

@@ -20,7 +20,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
-from partstream.codec.checks import dataclass, replace
+from partstream.codec.checks import dataclass
 from partstream.codec.json_codec import JSONDecodeError, dumps, loads
 from partstream.errors import CallerError, InvalidRequestError
 from partstream.lm.outputs import InboundRequest, Reply
@@ -324,26 +324,34 @@ class ReplayAdmission:
         vendor.refuse(request)
         check_signed_state(vendor.signed_state(request), asked.model)
         check_request(asked)
+        current, identity = CURRENT.get(), reply_of(request).identity
+        recording, choice = None, ""
         if self.perform is not None:
             reply = self.perform(asked)
-            current, faults = CURRENT.get(), _checked(directives.parse_choices(reply.fault))
-            prompt = self._billed(endpoint, request)
-            outputs = dressed(reply.outputs, asked, reply_of(request).identity, prompt)
-            current.plan = _planned(endpoint, asked, outputs, faults, reply.pace)
-            current.exchange.faults = faults
-            return
-        current, said = CURRENT.get(), directives.user_text(asked.messages)
-        faults, pace = self._choose_faults(request, said), self._choose_pace(request, said)
-        recording = self._next(endpoint)
-        choice = choose_scenario(asked, self._scenario)
-        outputs = play(choice, asked, reply_of(request).identity, self._billed(endpoint, request))
-        current.plan = _planned(endpoint, asked, outputs, faults, pace)
-        if recording is not None:
-            # Faults and a pace of its own are those of events; else the reply is as it was recorded.
-            is_as_recorded = recording.steps is not None and not faults and not pace
-            replaced = {"replayed": recording.steps} if is_as_recorded else {"recorded": recording.events(endpoint)}
-            current.plan = replace(current.plan, **replaced)
-        current.exchange.choice = str(choice) if recording is None else recording.name
+            faults, pace = _checked(directives.parse_choices(reply.fault)), reply.pace
+            outputs = dressed(reply.outputs, asked, identity, self._billed(endpoint, request))
+        else:
+            said = directives.user_text(asked.messages)
+            faults, pace = self._choose_faults(request, said), self._choose_pace(request, said)
+            recording = self._next(endpoint)
+            scenario = choose_scenario(asked, self._scenario)
+            choice = str(scenario) if recording is None else recording.name
+            outputs = play(scenario, asked, identity, self._billed(endpoint, request))
+        # Faults and a pace of its own are those of events; else the reply of an exchange is as it was recorded.
+        replayed = None if recording is None or faults or pace else recording.steps
+        writes = endpoint.writes
+        current.plan = Plan(
+            outputs=outputs,
+            protocol=endpoint.protocol,
+            form=writes.stream_form(asked) if asked.stream else None,
+            content_type=writes.content_type,
+            error_body=lambda status, message: dumps(writes.error(status, message)),
+            faults=faults,
+            pace=pace,
+            recorded=None if recording is None or replayed is not None else recording.events(endpoint),
+            replayed=replayed,
+        )
+        current.exchange.choice = choice or None
         current.exchange.faults = faults
 
     def _next(self, endpoint: Endpoint) -> _Recording | None:
@@ -381,25 +389,6 @@ class ReplayAdmission:
             most = f"{_MAX_PACE_SECONDS * 1000:g}"
             raise CallerError(f"header {PACE_HEADER}: got {header[:40]!r}, expected milliseconds from 0 to {most}")
         return milliseconds / 1000
-
-
-def _planned(
-    endpoint: Endpoint,
-    asked: InboundRequest,
-    outputs: Outputs,
-    faults: tuple[directives.NamedValue, ...],
-    pace: float,
-) -> Plan:
-    writes = endpoint.writes
-    return Plan(
-        outputs=outputs,
-        protocol=endpoint.protocol,
-        form=writes.stream_form(asked) if asked.stream else None,
-        content_type=writes.content_type,
-        error_body=lambda status, message: dumps(writes.error(status, message)),
-        faults=faults,
-        pace=pace,
-    )
 
 
 def reply_of(request: WireRequest) -> Reply:

@@ -20,7 +20,6 @@ from partstream.lm.provider import DrainingProgress, FinishingProgress, Language
 from partstream.protocols.protocol import DEFAULT_PROTOCOL, loadable_protocols
 from partstream.server.application import ServingApp
 from partstream.server.loopback import Host, LoopbackLimits
-from partstream.server.models import CataloguedModel, served_model
 from partstream.server.settings import ServerOverrides, ServingSettings
 from partstream.upstream.endpoint import Secret
 from partstream_devtools.bundles.exchange import RecordedExchange
@@ -52,11 +51,6 @@ _EXTRA: Final = {
 }
 REPLAY_MODELS: Final = tuple(replace(model, extra=_EXTRA) for model in MODELS)
 """The scenarios as models with a price, which think when they are asked to."""
-
-SERVED_MODELS: Final = tuple(
-    served_model(CataloguedModel(one.id, "replay", ScriptedProvider(), one)) for one in REPLAY_MODELS
-)
-"""The scenarios, as documents of a server tell of them."""
 
 
 class ReplayProvider(ScriptedProvider):

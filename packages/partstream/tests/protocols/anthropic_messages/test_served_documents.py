@@ -12,8 +12,8 @@ from partstream.protocols.anthropic_messages.serve import MessagesResponseWriter
 from partstream.protocols.failures import RefusedRequestError
 from partstream.protocols.serve import WireRequest
 from partstream_devtools.testing.scripted_model import SCENARIOS
-from partstream_devtools.testing.upstream import SERVED_MODELS
 from rows import one_test_for
+from served_models import SERVED_MODELS
 
 LIST, ONE, COUNT = MessagesResponseWriter.documents
 IDS = [*SCENARIOS]

@@ -14,10 +14,10 @@ from partstream.lm.parts import FinishReason, UnifiedFinishReason, Usage
 from partstream.protocols.failures import RefusedRequestError
 from partstream.protocols.ollama.serve import READ_REQUEST, OllamaWriter
 from partstream.protocols.serve import WireRequest
-from partstream_devtools.testing.upstream import SERVED_MODELS
 from partstream_devtools.testing.vendors import VENDORS
 from protocols.ollama.test_write_request import IMAGE
 from rows import one_test_for
+from served_models import SERVED_MODELS
 
 USER = {"role": "user", "content": "Hi"}
 ASKED = InboundRequest("m", (ChatMessage.user("Hi"),), RequestOptions())
