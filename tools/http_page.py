@@ -11,7 +11,7 @@ from partstream.server.clients import key_places
 from partstream.server.pages.front import FRONT
 from partstream.server.requests import Route, Routes, endpoints_of
 from partstream_hub import app as hub_api
-from partstream_hub.page import routes as hub_page
+from partstream_hub import page as hub_page
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

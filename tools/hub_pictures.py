@@ -16,8 +16,7 @@ from webp import picture_as_webp
 from benchmarks.pages.measuring import browser
 from hub.page_views import admin_view
 from partstream.server.pages.document import Hashes, Nonces
-from partstream_hub.page.document import file_html
-from partstream_hub.page.routes import join_html
+from partstream_hub.page import file_html, join_html
 
 if TYPE_CHECKING:
     from playwright.sync_api import Route

@@ -23,7 +23,7 @@ from partstream_hub.admission import HubAdmission, budget_document
 from partstream_hub.budgets import HubWorker
 from partstream_hub.directory import Directory, Policy
 from partstream_hub.hub import Background, Hub, HubAuthenticator, HubSettings, code_digest, new_key, unreachable
-from partstream_hub.page.routes import HubPage
+from partstream_hub.page import HubPage
 from partstream_hub.policy import HubPolicy, loaded_policy
 from partstream_hub.routing import ROUTES, RoutedProvider
 from partstream_hub.shared_counts import SharedCounts

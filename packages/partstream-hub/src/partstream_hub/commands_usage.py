@@ -24,8 +24,7 @@ from partstream.tokens.amounts import BudgetAmount, BudgetUnit, amount_text, bud
 from partstream_hub.commands_database import hub_database, hub_url, show_table, shown_argument, time_text, url_option
 from partstream_hub.configuration import Fields, Section, document_of
 from partstream_hub.directory import ZONE, Directory, OwnerKind, known_zone
-from partstream_hub.page.document import file_html, percents
-from partstream_hub.page.routes import LINK_SECONDS, one_time_link
+from partstream_hub.page import LINK_SECONDS, file_html, one_time_link, percents
 from partstream_hub.store.rows import LEDGER
 from partstream_hub.usage import MOST_GROUPS, NAMES, OWNER, GroupBy, Sums, days_until, overview, read_usage, reader_of
 

@@ -15,8 +15,7 @@ from hub.page_views import BUDGETS, DOLLAR, KEY, NOW, PERSON, admin_view, budget
 from pages.read_html import Document, read_html
 from partstream.server.pages.document import Hashes, Nonces
 from partstream.tokens.amounts import BudgetUnit
-from partstream_hub.page.document import amount, content_html, file_html, frame_html, money, percents, roughly
-from partstream_hub.page.routes import join_html
+from partstream_hub.page import amount, content_html, file_html, frame_html, join_html, money, percents, roughly
 from partstream_hub.store.values import DirectoryRecord
 from partstream_hub.usage import NOTHING, Sums, UsageReport, WorkerState, added, days_until
 

@@ -11,7 +11,7 @@ from partstream.server.application import ServingApp
 from partstream.server.clients import Caller
 from partstream.server.settings import ServingSettings
 from partstream.tokens.amounts import DOLLAR
-from partstream_hub.page.routes import CONTENT, HubPage
+from partstream_hub.page import CONTENT, HubPage
 from partstream_hub.store.opening import opened_store
 from serving.asgi import ask, call
 
