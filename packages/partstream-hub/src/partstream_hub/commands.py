@@ -9,23 +9,13 @@ import click
 _DIRECTORY: Final = "partstream_hub.commands_directory"
 _USAGE: Final = "partstream_hub.commands_usage"
 COMMANDS: Final = {
-    "init": (_DIRECTORY, "Make the database of a hub, or bring an older one up to date."),
-    "add": (_DIRECTORY, "Add a team, a person or a model."),
-    "set": (_DIRECTORY, "Change what a team, a person, a model or a key may do."),
-    "remove": (_DIRECTORY, "Remove a team, a person or a model."),
-    "key": (_DIRECTORY, "Make, list and revoke the keys of people."),
-    "invite": (_DIRECTORY, "Print a join link, with which a person gets a key once."),
-    "list": (_USAGE, "List teams, people and models."),
-    "show": (_USAGE, "Show one team, person, model or key, with what is left of its budgets."),
-    "usage": (_USAGE, "Show tokens and costs: by person, team, model, client, session or day."),
-    "answers": (_USAGE, "Show single answers: who asked for what, when, and how it ended."),
-    "page": (_USAGE, "Open the page of a running hub: budgets, usage, workers, changes."),
-    "apply": (_DIRECTORY, "Apply a file to the hub; shows the plan first."),
-    "export": (_DIRECTORY, "Export the hub as a file that can be reviewed and applied."),
-    "changes": (_USAGE, "Show who changed what."),
-    "check": (_DIRECTORY, "Find problems that block users, and budgets that do not add up."),
+    **dict.fromkeys(("init", "add", "set", "remove", "key", "invite"), _DIRECTORY),
+    **dict.fromkeys(("list", "show", "usage", "answers", "page"), _USAGE),
+    **dict.fromkeys(("apply", "export"), _DIRECTORY),
+    "changes": _USAGE,
+    "check": _DIRECTORY,
 }
-"""The module of each command, which has it in its `COMMANDS`, and its help, in the order in which they are listed."""
+"""The module of each command, which has it in its `COMMANDS`, in the order in which they are listed."""
 
 
 class _LazyGroup(click.Group):
@@ -42,12 +32,8 @@ class _LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        commands: dict[str, click.Command] = import_module(COMMANDS[cmd_name][0]).COMMANDS
+        commands: dict[str, click.Command] = import_module(COMMANDS[cmd_name]).COMMANDS
         return commands[cmd_name]
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, says) for name, (_, says) in COMMANDS.items()])
 
 
 _FIRST: Final = (

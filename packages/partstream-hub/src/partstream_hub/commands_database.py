@@ -31,7 +31,7 @@ _LONGEST: Final = 80
 
 
 class UnusableHubError(click.ClickException):
-    """The database cannot be used, or what it was asked cannot be done; the exit code is 2, as for wrong options."""
+    """The database cannot be used, or what it was asked cannot be done, as with a wrong option."""
 
     exit_code = ExitCode.UNUSABLE
 
