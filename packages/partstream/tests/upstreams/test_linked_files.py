@@ -13,10 +13,10 @@ from listening import deliver, listening
 from partstream.lm.outputs import FileMode, StreamOptions
 from partstream.lm.parts import DataPart, TextPart
 from partstream.server.loopback import LoopbackRequest, ServerConnection
-from partstream.upstream import linked_files
+from partstream.upstream import transport
 from partstream.upstream.configuration import Timeouts
 from partstream.upstream.endpoint import Secret
-from partstream.upstream.linked_files import is_public
+from partstream.upstream.transport import is_public
 from partstream_devtools.testing.faults import End, Head, Send, Stall, Step, document
 from rows import one_test_for
 from upstreams.upstreams import ask, configuration, gateway_to, run
@@ -49,8 +49,8 @@ async def _fetched(address: str, base_url: str, **limits: Any) -> Any:
     own = configuration(f"{base_url}/v1", allow_insecure_http=True)
     with pytest.MonkeyPatch.context() as limited:
         for name, value in limits.items():
-            limited.setattr(linked_files, name, value)
-        return await linked_files.fetched(own, DataPart.text(address, "text/uri-list"))
+            limited.setattr(transport, name, value)
+        return await transport.fetched_file(own, DataPart.text(address, "text/uri-list"))
 
 
 def _answer(address: str) -> bytes:
@@ -95,8 +95,8 @@ def test_a_file_is_in_its_place_as_a_person_wants_it_and_gets_no_key(mode: FileM
 
 
 REPLIES: dict[str, tuple[Iterable[Step], dict[str, Any]]] = {
-    "too large": (document(200, PNG * 20, "image/png"), {"MOST_BYTES": 100}),
-    "too slow": ((Head(200, (("content-type", "image/png"),)), Send(PNG), Stall()), {"MOST_SECONDS": 0.1}),
+    "too large": (document(200, PNG * 20, "image/png"), {"MOST_FILE_BYTES": 100}),
+    "too slow": ((Head(200, (("content-type", "image/png"),)), Send(PNG), Stall()), {"MOST_FILE_SECONDS": 0.1}),
     "a web page": (document(200, b"<html>", "text/html; charset=utf-8"), {}),
     "not there": (document(404, b"no", "text/plain"), {}),
     "compressed": (document(200, b"x", "image/png", [("content-encoding", "gzip")]), {}),

@@ -45,8 +45,7 @@ from partstream.upstream.context import in_thread, report_dropped
 from partstream.upstream.forwarding import Obstacle, PassingProgress, obstacle_at, says_something
 from partstream.upstream.http import UpstreamHTTP
 from partstream.upstream.http_errors import advise_on_key
-from partstream.upstream.linked_files import fetched
-from partstream.upstream.transport import Transport, UpstreamRequest, body_document
+from partstream.upstream.transport import Transport, UpstreamRequest, body_document, fetched_file
 
 if TYPE_CHECKING:
     from partstream.errors import LanguageModelError
@@ -355,7 +354,7 @@ class ModelRequest:
         """Reports the outputs of one read with the files that they name."""
         for output in outputs:
             if isinstance(output, parts.DataPart) and is_address(output):
-                output = await fetched(self._sender.configuration, output)  # noqa: PLW2901 - the same file
+                output = await fetched_file(self._sender.configuration, output)  # noqa: PLW2901 - the same file
             if (waiting := self._take([output])) is not None:
                 await waiting
 
