@@ -483,7 +483,7 @@ class RequestHandler:
         wire = self.endpoint.request(request.path, question, request.headers, request.query, request.method)
         tokens = 0
         if document.counts is not None:
-            remembered = await self._joined(wire)
+            remembered, _ = await self._remembered(wire, is_count=True)
             await self._check_own(wire)
             reading = await self.apart(requests.reading_of, document.counts, remembered.asks, remembered.own)
             model = await self.state.find_model(reading.asked.model, self.caller)
@@ -636,14 +636,6 @@ class RequestHandler:
         finally:
             self._settle()
 
-    async def _joined(self, wire: wires.WireRequest, *, generates: bool = True) -> Remembered:
-        """The request with what it refers to."""
-        joined, is_long = await self.state.memory.remembered(
-            self._served_state, wire, self.caller.name, self.recall, self.apart, generates=generates
-        )
-        self._is_large = self._is_large or is_long
-        return joined
-
     async def _check_own(self, wire: wires.WireRequest) -> None:
         """Refuses what names things that an upstream keeps, where callers share its account."""
         if self.state.is_shared:
@@ -651,23 +643,27 @@ class RequestHandler:
             await self.apart(check_shared, wire.body, () if served is None else served.fields)
 
     async def _remembered(
-        self, wire: wires.WireRequest, *, generates: bool
+        self, wire: wires.WireRequest, *, generates: bool = True, is_count: bool = False
     ) -> tuple[Remembered, PartstreamError | None]:
         """The request with what it refers to; where that is not known here and the upstream may know it, as it came,
         with the reason to refuse it elsewhere."""
-        state = self._served_state
-        if state is None:
+        served, state = self._served_state, self.state
+        if served is None:
             return Remembered(wire, wire), None
         try:
-            return await self._joined(wire, generates=generates), None
+            joined, is_long = await state.memory.remembered(
+                served, wire, self.caller.name, self.recall, self.apart, generates=generates
+            )
         except (UnsupportedParameterError, UnknownReferenceError) as error:
             where = error.where if isinstance(error, UnsupportedParameterError) else error.param or ""
             # Callers who share a key refer to nothing that its upstream keeps; and what an answer takes whose end comes
             # after its reply, no admission learns.
-            is_judged = self.state.is_shared or self._settings.admission is not None
-            if where.partition("[")[0] not in state.of_upstream or is_judged:
+            is_judged = is_count or state.is_shared or self._settings.admission is not None
+            if where.partition("[")[0] not in served.of_upstream or is_judged:
                 raise
             return Remembered(wire, wire), error
+        self._is_large = self._is_large or is_long
+        return joined, None
 
     def is_recorded(self, remembered: Remembered) -> bool:
         """Whether a later request can continue the response."""

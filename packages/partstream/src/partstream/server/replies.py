@@ -20,6 +20,7 @@ loop. Its wire writes a stand-in, and :class:`FileFrame` puts the file there, sl
 from __future__ import annotations
 import asyncio
 import logging
+import re
 import secrets
 from base64 import b64encode
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -201,16 +202,9 @@ class FileFrame:
     """
 
     def __init__(self, around: bytes, files: Mapping[bytes, bytes]) -> None:
-        pieces: list[tuple[bytes, bytes]] = [(around, b"")]  # bytes, and the file behind them
-        for mark, data in files.items():
-            cut = [(before.split(mark), after) for before, after in pieces]
-            pieces = [
-                (text, data if number < len(texts) else after)
-                for texts, after in cut
-                for number, text in enumerate(texts, start=1)
-            ]
-        self._pieces = pieces
-        self._size = sum(len(before) + -(-len(data) // 3) * 4 for before, data in pieces)
+        self._files = files
+        self._pieces: list[bytes] = re.split(b"(%b)" % b"|".join(map(re.escape, files)), around)
+        self._size = sum(-(-len(files[one]) // 3) * 4 if one in files else len(one) for one in self._pieces)
 
     def __len__(self) -> int:
         return self._size
@@ -220,8 +214,10 @@ class FileFrame:
 
     def slices(self) -> Iterator[bytes]:
         """The bytes, none of them more than a turn of the event loop can write."""
-        for before, data in self._pieces:
-            yield before
+        for piece in self._pieces:
+            if (data := self._files.get(piece)) is None:
+                yield piece
+                continue
             for place in range(0, len(data), _SLICE):
                 yield b64encode(data[place : place + _SLICE])
 

@@ -89,11 +89,11 @@ class AnswerMemory:
 
     async def remembered(
         self,
-        state: wires.ServedState | None,
+        state: wires.ServedState,
         request: wires.WireRequest,
         owner: str,
-        recall: Callable[[wires.RequestReferences], wires.ResolvedReferences] | None = None,
-        apart: Callable[..., Awaitable[Any]] | None = None,
+        recall: Callable[[wires.RequestReferences], wires.ResolvedReferences] | None,
+        apart: Callable[..., Awaitable[wires.ResolvedRequest]],
         *,
         generates: bool = True,
     ) -> tuple[Remembered, bool]:
@@ -110,8 +110,6 @@ class AnswerMemory:
             RequestFailedError: The store cannot be asked, or the request has too many items with what it refers to.
             PartstreamError: What the protocol raises for what is not known.
         """
-        if state is None:
-            return Remembered(request, request), False
         state.refuse(request)
         wanted = state.wanted(request)
         earlier = wires.ResolvedReferences() if recall is None else recall(wanted)
@@ -121,10 +119,7 @@ class AnswerMemory:
         is_kept = generates and state.keeps(request) and self.store is not None
         work = request if is_kept else state.unkept(request), earlier, self.secret_of(owner)
         is_long = sum(map(_items_of, earlier.chain)) > _MANY_ITEMS
-        if is_long:
-            joined = await asyncio.to_thread(state.join, *work)
-        else:
-            joined = state.join(*work) if apart is None else await apart(state.join, *work)
+        joined = await (asyncio.to_thread if is_long else apart)(state.join, *work)
         if earlier.chain:
             requests.check_items(joined.asks.body)
         return Remembered(joined.asks, joined.own, earlier, is_kept, is_local), is_long

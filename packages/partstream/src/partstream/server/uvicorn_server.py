@@ -154,12 +154,9 @@ class HttpServer:
             self._on_drain(self._application.open_answers)
         draining = asyncio.create_task(self._application.drain(self._drain_seconds))
         await _first(draining, self._is_given_up.wait())
-        if not draining.done():
-            draining.cancel()
-            with suppress(asyncio.CancelledError):
-                await draining
-            return
-        draining.result()
+        draining.cancel()  # unless it is done
+        with suppress(asyncio.CancelledError):
+            await draining
 
 
 @cache
