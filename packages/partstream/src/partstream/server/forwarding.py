@@ -158,7 +158,7 @@ class ForwardingCase:
             output_limit=min(granted, default=None),
             unread=self.unread,
             refusal=self.refusal,
-            is_sealed=any(seal in sent for seal in SEALS),
+            is_sealed=SEALS[0] in sent or SEALS[1] in sent,
             is_judged=self.is_judged or is_shared,
         )
 

@@ -144,10 +144,13 @@ def request_of(scope: Scope, request_id: str) -> RequestHead:
 
 def headers_of(scope: Scope) -> dict[str, str]:
     """The headers of a request by name in lower case; several of one name are joined."""
-    headers: dict[str, str] = {}
-    for raw_name, raw_value in scope["headers"]:
-        name, value = raw_name.decode("latin-1").lower(), raw_value.decode("latin-1")
-        headers[name] = f"{headers[name]}, {value}" if name in headers else value
+    pairs = [(name.decode("latin-1").lower(), value.decode("latin-1")) for name, value in scope["headers"]]
+    headers = dict(pairs)
+    if len(headers) < len(pairs):
+        values: dict[str, list[str]] = {}
+        for name, value in pairs:
+            values.setdefault(name, []).append(value)
+        headers = {name: ", ".join(several) for name, several in values.items()}
     return headers
 
 

@@ -15,7 +15,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 from urllib.parse import urlsplit
 
 from partstream._version import __version__
@@ -25,7 +25,6 @@ from partstream.server import telemetry
 
 if TYPE_CHECKING:
     from opentelemetry.context import Context
-    from opentelemetry.sdk.trace import TracerProvider as TraceTracerProvider
     from opentelemetry.trace import Span, Tracer, TracerProvider
 
     from partstream.server.settings import AnswerObservation
@@ -143,17 +142,12 @@ _PATH: Final = "/v1/traces"
 _SERVICE: Final = "partstream"
 
 
-class Tracing:
-    """The spans of a server, until it ends; `exported` sends them, if it was opened here."""
+class Tracing(NamedTuple):
+    """The spans of a server, until it ends: `close` sends those that are left, and blocks for as long as the exporter's
+    own time limit."""
 
-    def __init__(self, start_trace: StartTrace, exported: TraceTracerProvider | None = None) -> None:
-        self.start_trace = start_trace
-        self._exported = exported
-
-    def close(self) -> None:
-        """Sends the spans that are left; blocks for as long as the exporter's own time limit."""
-        if self._exported is not None:
-            self._exported.shutdown()
+    start_trace: StartTrace
+    close: Callable[[], object] = lambda: None
 
 
 def start_tracing(
@@ -202,4 +196,4 @@ def _exporting(endpoint: str | None, *, is_of_program: bool) -> Tracing:
     provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter(endpoint)))
     if is_of_program and not is_configured():
         trace.set_tracer_provider(provider)
-    return Tracing(trace_starter(provider), provider)
+    return Tracing(trace_starter(provider), provider.shutdown)

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache, partial
 from http import HTTPStatus
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 import uvicorn
@@ -443,7 +444,7 @@ class BoundedConnection(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         """Ends a head, and starts the application."""
-        size = len(self.url) + sum([len(name) + len(value) for name, value in self.headers])
+        size = len(self.url) + sum(map(len, chain.from_iterable(self.headers)))
         if size > self._limits.request_head_bytes:
             self._refused = HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE
             raise _RefusedHeadError
