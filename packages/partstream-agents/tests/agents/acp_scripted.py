@@ -71,7 +71,7 @@ class Scripted:
             await self.cancelled.wait()
             return schema.PromptResponse(stop_reason="cancelled")
         if said.startswith("die"):
-            sys.stderr.write("out of memory\n")
+            sys.stderr.write(f"out of memory {os.environ.get('SOME_API_KEY', '')}\n")
             sys.stderr.flush()
             os._exit(3)
         if said.startswith("log in"):

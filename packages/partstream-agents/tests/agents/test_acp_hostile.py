@@ -108,6 +108,17 @@ def test_a_program_that_goes_on_while_its_question_waits_is_an_error_and_its_fur
     run(test())
 
 
+def test_an_error_shows_no_key_that_the_program_got_and_says(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOME_API_KEY", KEY)
+
+    async def test() -> None:
+        async with talking(folder) as talk:
+            with pytest.raises(LanguageModelError, match=r"out of memory \*\*\*"):
+                await talk.say("die")
+
+    run(test())
+
+
 @one_test_for(
     ("before", "after", "shown"),
     [

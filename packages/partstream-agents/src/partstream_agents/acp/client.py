@@ -39,6 +39,7 @@ from partstream._version import __version__
 from partstream.codec.checks import dataclass, field
 from partstream.codec.json_codec import JSONDecodeError, dumps, loads
 from partstream.codec.limits import MOST_ANSWER_TEXT, MOST_ITEMS
+from partstream.codec.redaction import Redactor, names_a_secret
 from partstream.codec.system import DATA
 from partstream.codec.text import code_lines, visible
 from partstream.config.table import Permissions
@@ -73,6 +74,8 @@ _MOST_WAITING: Final = 16 * 2**20
 _MOST_CHANGED: Final = 2_000
 """Lines between the first and the last change of a file, in which single changes are looked for: that takes their
 square."""
+_SHORTEST_KEY: Final = 8
+"""Characters of a variable that is a key by its name; a shorter one may be any word."""
 _MOST_ERRORS: Final = 3
 """Lines of the program's standard error that an error shows."""
 
@@ -712,10 +715,12 @@ class AcpProgram:
             self._can = said.agent_capabilities or schema.AgentCapabilities()
 
     async def _listen(self, process: asyncio.subprocess.Process) -> None:
-        """Reads what the program says beside the protocol, for the log and for errors."""
+        """Reads what the program says beside the protocol, for the log and for errors, without the keys that it got."""
+        given = (os.environ | self._environment).items()
+        redactor = Redactor(value for name, value in given if names_a_secret(name) and len(value) >= _SHORTEST_KEY)
         assert process.stderr is not None  # noqa: S101 - for the type checker: it is a pipe
         while data := await process.stderr.read(65_536):
-            for line in data.decode(errors="replace").splitlines():
+            for line in redactor.redact(data.decode(errors="replace")).splitlines():
                 self._said.append(line[:500])
                 _logger.debug("%s: %s", self._name, line[:500])
 
