@@ -136,6 +136,45 @@ def test_a_change_is_shown_where_that_takes_little(before: Any, after: Any, show
     assert " ".join(line.strip() for line in (lines[2:] or lines)) == shown
 
 
+# ---- A model with the tools of an editor ----
+
+
+@one_test_for(
+    ("name", "given", "asked"),
+    [
+        ("write_text_file", {"path": "a.txt"}, []),
+        ("write_text_file", {"path": "a/b.txt"}, []),
+        ("write_text_file", {"path": ".git/hooks/post-checkout"}, ["Write .git/hooks/post-checkout"]),
+        ("write_text_file", {"path": "a/../.vscode/tasks.json"}, ["Write .vscode/tasks.json"]),
+        ("write_text_file", {"path": "hooks/pre-push"}, ["Write hooks/pre-push"]),  # a link
+        ("write_text_file", {"path": "a/.envrc"}, ["Write a/.envrc"]),
+        ("write_text_file", {"path": "../b.txt"}, ["Write /b.txt"]),
+        ("run_command", {"command": "sh", "args": ["-c", "a b"]}, ["Run sh -c 'a b'"]),
+        ("run_command", {"command": "make", "cwd": "/srv"}, ["Run make in /srv"]),
+        ("run_command", {"command": "make", "cwd": "a/.."}, ["Run make"]),
+        ("run_command", {"command": "make", "cwd": ["/srv"]}, []),
+    ],
+    ids=str,
+)
+def test_in_a_session_that_accepts_edits_what_runs_programs_is_asked_for_by_its_whole_words(
+    name: str, given: Any, asked: list[str], tmp_path: Path
+) -> None:
+    folder = tmp_path / f"{len([*tmp_path.iterdir()])}"
+    (folder / ".git" / "hooks").mkdir(parents=True)
+    (folder / "hooks").symlink_to(folder / ".git" / "hooks")
+
+    async def test() -> None:
+        calling = model(call(name, {"content": "x"} | given), [TextPart("so")])
+        async with connected(calling) as one:
+            session = await one.session(str(folder))
+            await one.agent.set_session_mode(session_id=session, mode_id="accept-edits")
+            await one.say(session, "Do")
+            shown = [question.title.replace(str(tmp_path), "") for question in one.editor.asked]
+            assert shown == asked
+
+    run(test())
+
+
 # ---- Servers of MCP ----
 
 ANSWER = {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": {"name": "s", "version": "1"}}

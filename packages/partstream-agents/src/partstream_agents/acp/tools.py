@@ -3,10 +3,10 @@
 An editor says at the beginning what it can do. It reads and writes files with what is unsaved in them, and runs
 programs where the person sees them. Each call is shown from its begin to its end, with the change that it makes or its
 terminal. The person is asked before a file is written or read outside of the session's folders, before a program runs,
-and before a tool of an MCP server runs; what they allow for the whole session is remembered for the session alone, and
-programs are never allowed for longer than once. The session's mode (:data:`MODES`) takes tools away, or questions about
-edits. Nothing here touches the disk or starts a program but the MCP servers,
-which the person has put into the editor's settings; the official SDK speaks to them, if it is installed.
+and before a tool of an MCP server runs; what they allow for the whole session is remembered for the session alone.
+Programs, and the writing of hidden files, are never allowed for longer than once. The session's mode (:data:`MODES`)
+takes tools away, or questions about edits. Nothing here touches the disk or starts a program but the MCP servers, which
+the person has put into the editor's settings; the official SDK speaks to them, if it is installed.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import asyncio
 import logging
 import os
 import re
+import shlex
 from base64 import b64decode
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
@@ -54,6 +55,7 @@ _ONCE: Final = (
     schema.PermissionOption(option_id="allow", name="Allow", kind="allow_once"),
     schema.PermissionOption(option_id="reject", name="Reject", kind="reject_once"),
 )
+_HIDDEN: Final = re.compile(r"(?:^|[\\/])\.[^\\/]")
 _WRITE: Final = "write"
 """The name under which writing files of the session's folders is allowed."""
 _ALWAYS: Final = schema.PermissionOption(option_id="allow-always", name="Allow for this session", kind="allow_always")
@@ -217,7 +219,9 @@ class SessionTools:
             await self.client.write_text_file(self.session_id, path, after)
             return f"{path} was written.", [diff]
 
-        always = _WRITE if self._is_inside(path) else None
+        # Programs run what is in hidden files, such as hooks of git and tasks of editors: each is asked for.
+        below = self._below(path)
+        always = None if below is None or _HIDDEN.search(below) else _WRITE
         verb = "Write" if before is None else "Edit"
         result: str = await self.run(_Step(f"{verb} {self._shown(path)}", "edit", given, path, (diff,), always), work)
         return result
@@ -237,9 +241,14 @@ class SessionTools:
 
     def _is_inside(self, path: str) -> bool:
         """Whether a file is in a folder of the session, wherever links lead to."""
+        return self._below(path) is not None
+
+    def _below(self, path: str) -> str | None:
+        """The path of a file below its folder of the session, wherever links lead to; None outside of them."""
         real = os.path.realpath(path)
-        roots = [os.path.realpath(folder) for folder in self.folders]
-        return any(real == root or real.startswith(os.path.join(root, "")) for root in roots)
+        roots = (os.path.realpath(folder) for folder in self.folders)
+        found = (root for root in roots if real == root or real.startswith(os.path.join(root, "")))
+        return next((os.path.relpath(real, root) for root in found), None)
 
     def _shown(self, path: str) -> str:
         inside = os.path.join(self.folders[0], "")
@@ -252,7 +261,7 @@ class SessionTools:
         arguments = given.get("args") or []
         if not isinstance(arguments, list) or not all(isinstance(one, str) for one in arguments):
             raise ToolFailedError("args: expected a list of texts")
-        folder = os.path.normpath(os.path.join(self.folders[0], given.get("cwd") or "."))
+        folder = self._path({"path": given.get("cwd") or "."})
         seconds = min(float(_count(given, "seconds") or _SECONDS), _MOST_SECONDS)
 
         async def work(call_id: str) -> tuple[str, Sequence[Any]]:
@@ -275,7 +284,9 @@ class SessionTools:
                 await asyncio.shield(asyncio.ensure_future(self._release(terminal, is_over=is_over)))
             return _shown_output(output, None if is_over else seconds), shown
 
-        title = " ".join([program, *arguments])
+        title = shlex.join([program, *arguments])
+        if folder != os.path.normpath(self.folders[0]):
+            title += f" in {self._shown(folder)}"
         result: str = await self.run(_Step(f"Run {title}", "execute", given), work)
         return result
 
