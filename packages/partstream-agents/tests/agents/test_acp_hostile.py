@@ -188,7 +188,7 @@ def answers(method: str, tools: list[Any], result: dict[str, Any]) -> dict[str, 
 
 @asynccontextmanager
 async def http_server(answer: Callable[[Any], tuple[bytes, bytes, bytes]]) -> AsyncIterator[str]:
-    """A server whose answer has a head, a body, and what comes again and again behind it."""
+    """A server whose answer has a head, a body, and what follows again and again."""
     tasks: set[asyncio.Task[Any]] = set()
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

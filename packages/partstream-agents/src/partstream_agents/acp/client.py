@@ -70,7 +70,7 @@ _CANCEL_SECONDS: Final = 10.0
 _IDLE_SECONDS: Final = 1800.0
 _MOST_CONVERSATIONS: Final = 32
 _MOST_WAITING: Final = 16 * 2**20
-"""Bytes that a program may write while nobody reads the updates of a turn."""
+"""Bytes that a program may write while the updates of a turn have no reader."""
 _MOST_CHANGED: Final = 2_000
 """Lines between the first and the last change of a file, in which single changes are looked for: that takes their
 square."""
