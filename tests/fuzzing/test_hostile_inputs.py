@@ -101,6 +101,14 @@ def test_many_packed_members_take_no_more_than_their_share_of_work() -> None:
 GROWING: dict[str, Callable[[int], tuple[str, bytes]]] = {
     "entries": lambda size: ("a.har", _har(STREAM, size)),
     "events": lambda size: ("a.sse", STREAM * size),
+    "messages in an event": lambda size: (
+        "a.sse",
+        b'data: {"choices":[{"delta":{"content":"x"}}],"a":[' + b'{"content":"a","id":"b"},' * size + b"{}]}\n\n",
+    ),
+    "choices in an event": lambda size: (
+        "a.sse",
+        b'data: {"choices":[' + b'{"index":0,"delta":{"content":"a"}},' * size + b"{}]}\n\n",
+    ),
     "levels in a document": lambda size: ("a.har", b'{"log":' + b"[" * size * 20 + b"]" * size * 20 + b"}"),
     "levels in an event": lambda size: ("a.sse", b'data: {"error":' + b"[" * size * 20 + b"]" * size * 20 + b"}\n\n"),
     "levels in a packed event": lambda size: (

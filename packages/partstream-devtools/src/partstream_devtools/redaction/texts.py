@@ -16,6 +16,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
@@ -378,15 +379,16 @@ class BodyTexts:
             if field.place.path in _KINDS and field.is_string and not field.is_name:
                 kind = bytes(data[field.start : field.end]).decode(errors="replace")
                 break
+        event = _Event(data, fields)
         for field in fields:
             if field.is_string:
-                self._string(kind, data, field, fields)
+                self._string(kind, data, field, event)
             else:
                 self._texts.numbers.append(Number(field.place, data, field.start, field.end))
                 if not is_bare(data[field.start : field.end].decode(errors="replace")):
                     self._texts.damaged[id(data)] = data
 
-    def _string(self, kind: str, data: bytearray, field: Field, fields: list[Field]) -> None:
+    def _string(self, kind: str, data: bytearray, field: Field, event: _Event) -> None:
         if field.end == field.start:
             return
         place = field.place
@@ -398,7 +400,7 @@ class BodyTexts:
         row = None if self._tables is None else self._tables.row(kind, place.path)
         where = f"{self._name}: {place.path}"
         if row is not None and not row.is_whole:
-            values = tuple(_value_of(path, field, data, fields) for path in row.of)
+            values = tuple(event.value_of(path, field) for path in row.of)
             key = (row.text or (row.event, row.field), values)
             self._piece(key, row.meaning, where, piece)
             if row.meaning in _JOINABLE:  # where marks are missing, one text may look like several
@@ -408,7 +410,7 @@ class BodyTexts:
         if row is not None or self._tables is None or meaning not in _JOINABLE:
             self._texts.add(meaning, where, piece)
             return
-        exact = (kind, place.path, field.indices, _marks(data, fields))
+        exact = (kind, place.path, field.indices, event.marks)
         if meaning is Meaning.ARGUMENTS:
             self._piece(exact, meaning, where, piece)
         else:
@@ -443,24 +445,35 @@ def _has_plain_name(place: FieldPath) -> bool:
     return place.has_plain_name
 
 
-def _value_of(path: str, field: Field, data: bytearray, fields: Sequence[Field]) -> Any:
-    """The value of the field at a path, in the same elements of lists that another field is in."""
-    depth = path.count("[]")
-    indices = field.indices[:depth]
-    for one in fields:
-        if one.place.path == path and one.indices == indices and not one.is_name:
-            return bytes(data[one.start : one.end])
-    return indices
+class _Event:
+    """The fields of an event, which are looked through once, however many texts it has."""
 
+    def __init__(self, data: bytearray, fields: Sequence[Field]) -> None:
+        self._data = data
+        self._fields = fields
 
-def _marks(data: bytearray, fields: Sequence[Field]) -> tuple[bytes, ...]:
-    """The ids and indices in an event, which tell its text from that of others, as far as their names say so."""
-    return tuple(
-        bytes(data[one.start : one.end])
-        for one in fields
-        if not one.is_name
-        and (one.place.name.endswith(_INDEX) or (one.is_string and meaning_by_name(one.place) is Meaning.ID))
-    )
+    def value_of(self, path: str, field: Field) -> Any:
+        """The value of the field at a path, in the same elements of lists that another field is in."""
+        indices = field.indices[: path.count("[]")]
+        return self._values.get((path, indices), indices)
+
+    @cached_property
+    def _values(self) -> Mapping[tuple[str, tuple[int, ...]], bytes]:
+        values: dict[tuple[str, tuple[int, ...]], bytes] = {}
+        for one in self._fields:
+            if not one.is_name:
+                values.setdefault((one.place.path, one.indices), bytes(self._data[one.start : one.end]))
+        return values
+
+    @cached_property
+    def marks(self) -> bytes:
+        """The ids and indices in an event, which tell its text from that of others, as far as their names say so."""
+        return b"\0".join(
+            bytes(self._data[one.start : one.end])
+            for one in self._fields
+            if not one.is_name
+            and (one.place.name.endswith(_INDEX) or (one.is_string and meaning_by_name(one.place) is Meaning.ID))
+        )
 
 
 def tables_of(protocol: str | None) -> Tables:
