@@ -400,7 +400,7 @@ def _put(fields: dict[str, Any], place: str, value: Any) -> None:
 _JSON: Final = "application/json"
 UNNAMED: Final = "answer"
 """The name of a format that the client gives none."""
-_JSON_FORMATS: Final = frozenset({"json_schema", "json_object", "json"})
+_JSON_FORMATS: Final = ("json_schema", "json_object", "json")
 
 
 def _says_format(options: Mapping[str, Any], name: str) -> bool:

@@ -376,7 +376,7 @@ class AskedTools:
     def leave_out(self, kind: str, tool: Mapping[str, Any]) -> None:
         """Counts a tool of a type that nothing here runs; a demand for it is for the upstream to refuse."""
         self.counts.add(f"tools[].{kind}")
-        self._left_out |= {kind, tool.get("name")}
+        self._left_out |= {kind, str(tool.get("name", kind))}
 
     def name_of(self, own: str, namespace: str = "") -> str:
         """The name of the function that a tool is, also of one that the request does not list."""
@@ -459,18 +459,18 @@ class AskedTools:
         where, names = "tool_choice", None
         mode: Any = "auto" if choice is None else choice
         if isinstance(choice, dict):
-            kind, said, mode = choice.get("type"), choice, "auto"
+            kind, said, mode = optional_text(choice, "type", where), choice, "auto"
             if nests and kind in (FUNCTION, TEXT, "allowed_tools"):
                 said, where = checked(choice, kind, dict, "an object", where) or {}, f"{where}.{kind}"
             if kind in (FUNCTION, TEXT) or ("", kind) in self._names:
-                own = required_text(said, "name", where) if kind in (FUNCTION, TEXT) else str(kind)
+                own = required_text(said, "name", where) if kind in (FUNCTION, TEXT) else kind
                 mode, names = "required", self.called(own, f"{where}.name")
                 self.hosted.clear()
             elif kind == "allowed_tools":
                 names = self._allowed(said, f"{where}.tools", nests=nests)
                 mode, where = "auto" if said.get("mode") in (None, "") else said["mode"], f"{where}.mode"
             else:
-                self.demand(kind if isinstance(kind, str) else described(kind), where)
+                self.demand(kind or described(None), where)
         if not isinstance(mode, str) or mode not in modes:
             raise InvalidRequestError(where, described(mode), f"one of {', '.join(modes)}, or an object")
         return self.kept(None if mode == "none" else modes[mode], names)
@@ -483,7 +483,7 @@ class AskedTools:
         kinds: set[str] = set()
         for one in listed:
             kind = one.get("type") if isinstance(one, dict) else None
-            named = one.get(kind) if nests and kind else one
+            named = one.get(kind) if nests and isinstance(kind, str) else one
             if isinstance(named, dict) and isinstance(named.get("name"), str):
                 names |= self.called(named["name"], where)
             elif isinstance(kind, str):

@@ -17,14 +17,14 @@ import logging
 import zlib
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import nullcontext
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 from urllib.parse import quote
 
 from partstream.codec import limits
 from partstream.codec.checks import dataclass, replace
 from partstream.codec.json_codec import MOST_LEVELS, JSONDecodeError, loads_finite
-from partstream.errors import PartstreamError, UnsupportedParameterError
+from partstream.errors import InvalidRequestError, PartstreamError, UnsupportedParameterError
 from partstream.protocols.failures import FailedReply, FailureKind, ServedFailure
 from partstream.protocols.failures import failure_of as meaning_of
 from partstream.protocols.protocol import KeyKind, Protocol
@@ -755,6 +755,7 @@ def reading_of(read: Callable[[WireRequest], InboundRequest], wire: WireRequest,
     Raises:
         PartstreamError: Not even those can be read.
     """
+    read = partial(_read_utf8, read)
     refusal: PartstreamError | None = None
     left_out: dict[str, int] = {}
     body: Mapping[str, Any] = wire.body
@@ -776,6 +777,13 @@ def reading_of(read: Callable[[WireRequest], InboundRequest], wire: WireRequest,
         return Reading(read(replace(wire, body=named)), refusal, is_whole=False)
     except PartstreamError:
         raise refusal from None
+
+
+def _read_utf8(read: Callable[[WireRequest], InboundRequest], wire: WireRequest) -> InboundRequest:
+    try:
+        return read(wire)
+    except UnicodeEncodeError as error:  # of a text that becomes bytes, such as an address
+        raise InvalidRequestError("", f"half a character, {error.object[error.start]!a}", "text in UTF-8") from error
 
 
 _NAMED: Final = frozenset({"model", "stream"})

@@ -331,7 +331,7 @@ def _tools(body: Mapping[str, Any], tools: read_request.AskedTools) -> tuple[tup
     tools.read(inline, "custom", schema="input_schema", others=_OF_CLIENT, where="messages[].content[].tool.definition")
     named = [tool for tool in listed or () if isinstance(tool.get("name"), str)]
     if not any(str(tool.get("type")).startswith(_TOOL_SEARCH) for tool in named):
-        names = {one.get("tool_name") or one.get("name") for one in loaded}
+        names = {str(one.get("tool_name") or one.get("name")) for one in loaded}
         for name in {tool["name"] for tool in named if tool.get("defer_loading") is True} - names:
             tools.tools.pop(name, None)
     choice = read_request.checked(body, "tool_choice", dict, "an object with a type")
@@ -416,7 +416,7 @@ class MessagesRequestReader(RequestReader):
             options["user_id"] = user
         if conversation := _conversation(request):
             options["_conversationId"] = conversation
-        asks = (body.get("thinking") or {}).get("type") not in {None, "disabled"}
+        asks = (body.get("thinking") or {}).get("type") not in (None, "disabled")
         said = (*system, *messages)
         return tools.asked(body, said, chosen, options, effort, _READ_FIELDS, _OF_THE_SERVER, asks_to_think=asks)
 

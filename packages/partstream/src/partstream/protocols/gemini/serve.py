@@ -428,6 +428,8 @@ def chosen_tools(tools: AskedTools, mode: str, allowed: Any, where: str) -> tupl
         return tools.kept(None)
     if mode.lower() not in _MODES:
         raise InvalidRequestError(where, described(mode), "auto, any, validated or none")
+    if allowed is not None and not isinstance(allowed, list):
+        raise InvalidRequestError(where, described(allowed), "a list of names beside the mode")
     names = {name for own in allowed or () for name in tools.called(str(own), where)}
     return tools.kept(_MODES[mode.lower()], names or None, "toolConfig.functionCallingConfig.mode")
 

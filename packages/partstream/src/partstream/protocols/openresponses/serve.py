@@ -320,7 +320,8 @@ def _namespace(tools: read_request.AskedTools, tool: Mapping[str, Any], where: s
     """Takes the tools of a namespace; the first of them says what the namespace is for."""
     listed, about = tool.get("tools"), read_request.optional_text(tool, "description", where)
     if about and isinstance(listed, list) and listed and isinstance(listed[0], dict):
-        said = "\n\n".join(filter(None, (about, listed[0].get("description"))))
+        own = read_request.optional_text(listed[0], "description", f"{where}.tools[0]")
+        said = "\n\n".join(filter(None, (about, own)))
         listed = [{**listed[0], "description": said}, *listed[1:]]
     _read_tools(tools, listed, f"{where}.tools", read_request.required_text(tool, "name", where))
 
