@@ -1,5 +1,6 @@
 """What a file takes at most: a bound that no file exceeds, whatever its header or its label claims."""
 
+import asyncio
 import io
 import struct
 import time
@@ -10,8 +11,9 @@ from collections.abc import Callable
 
 import pytest
 
-from partstream.tokens.files import file_bound, most_input, pages_of
+from partstream.tokens.files import estimate_file_tokens, file_bound, most_input, pages_of
 from rows import one_test_for
+from serving.waits import in_short_waits
 
 MOST = most_input("claude")
 PDF = "application/pdf"
@@ -230,6 +232,26 @@ def test_no_readable_image_exceeds_one_behind_an_address(family: str):
         assert 0 < file_bound(family, "image/png", data).tokens <= behind
 
 
+DIGITS = b"9" * 5_000
+NUMBERS = {
+    "a kid": b"2 0 obj<</Kids[%s 0 R]>>endobj" % DIGITS,
+    "an array of kids": b"2 0 obj<</Kids %s 0 R>>endobj" % DIGITS,
+    "a root": b"9 0 obj<</Pages %s 0 R>>endobj" % DIGITS,
+    "contents": b"9 0 obj<</Contents %s 0 R>>endobj" % DIGITS,
+    "several contents": b"9 0 obj<</Contents[%s 0 R]>>endobj" % DIGITS,
+    "packed objects": b"9 0 obj" + packed((5, b"<<>>")).replace(b"/N 1", b"/N " + DIGITS),
+    "the first packed object": b"9 0 obj<</Type/ObjStm/N 1/First %s/Filter/FlateDecode>>stream\nx" % DIGITS,
+    "a packed object": b"9 0 obj" + packed((int("9" * 4_000), b"<<>>")),
+    "a count": b"2 0 obj<</Kids[3 0 R]/Count %s>>endobj" % DIGITS,
+    "a count after a megabyte": b"2 0 obj<</Kids[3 0 R]/Count%s99>>endobj" % (b" " * 1_048_569),
+}
+
+
+@one_test_for("more", NUMBERS.values(), ids=NUMBERS)
+def test_a_document_with_a_number_of_too_many_digits_takes_the_largest_window(more: bytes):
+    assert file_bound("claude", PDF, _with_page(more)).tokens == MOST
+
+
 def test_a_bound_is_read_in_linear_time_from_hostile_documents():
     for size in (1, 2):
         many = b"".join(b"%d 0 obj<</Kids[1 0 R]>>>>stream\n" % number for number in range(20_000 * size))
@@ -275,6 +297,28 @@ def test_no_file_has_more_looked_at_than_fits_into_little_memory(media_type: str
         tracemalloc.stop()
     assert bound.tokens == MOST
     assert peak < 40_000_000
+
+
+MEGABYTES = 12_000_000
+LONG = {
+    "counts": lambda: _with_page(b"2 0 obj/Kids[]" + b"/Count 1" * (MEGABYTES // 8)),
+    "kids": lambda: _with_page(b"2 0 obj<</Kids[" + b"3 0 R " * (MEGABYTES // 6) + b"]>>endobj"),
+    "contents": lambda: _with_page(b"3 0 obj<</Contents[" + b"3 0 R " * (MEGABYTES // 6) + b"]>>endobj"),
+    "pages without a tree": lambda: b"%PDF-1.7" + b"/Type/Page " * (MEGABYTES // 11),
+    "slashes": lambda: _with_page(b"/" * MEGABYTES),
+    "blanks": lambda: _with_page(b"2 0 obj<</Kids[3 0 R" + b" " * MEGABYTES + b"]>>endobj"),
+}
+
+
+@one_test_for("make", LONG.values(), ids=LONG)
+def test_others_have_their_turn_while_a_thread_reads_a_long_document(make: Callable[[], bytes]):
+    data = make()
+
+    async def main() -> None:
+        await asyncio.to_thread(file_bound, "claude", PDF, data)
+        await asyncio.to_thread(estimate_file_tokens, "claude", PDF, data)
+
+    in_short_waits(main)
 
 
 SMALL = {

@@ -237,7 +237,8 @@ _OTHERS: Final = 16
 def estimate_file_tokens(family: str, media_type: str, data: bytes) -> int:
     """The estimated tokens of a file; at least 1."""
     if media_type == "application/pdf":
-        pages = pages_of(data) or len(_PAGE_OBJECT.findall(data)) or math.ceil(len(data) / _PAGE_BYTES) or 1
+        objects = (len(_PAGE_OBJECT.findall(data, one, one + _PIECE)) for one in range(0, len(data), _PIECE))
+        pages = pages_of(data) or sum(objects) or math.ceil(len(data) / _PAGE_BYTES) or 1
         return pages * (longest_match(family, PAGE_TOKENS) or _PAGE)
     fitting = [beginning for beginning in _SIZES if media_type.startswith(beginning)]
     size = _SIZES[max(fitting, key=len)] if fitting else _OTHERS
@@ -421,7 +422,7 @@ def _movie_seconds(data: bytes) -> float:
 _HEADER: Final = re.compile(rb"(\d+)[\s\0]+\d+[\s\0]*\Z")
 _REFERENCES: Final = re.compile(rb"[\s\0]*\[((?:[\s\0]*\d+[\s\0]+\d+[\s\0]+R)*+)[\s\0]*\]")
 _REFERENCE: Final = re.compile(rb"[\s\0]*(\d+)[\s\0]+\d+[\s\0]+R")
-_COUNT: Final = re.compile(rb"/Count[\s\0]*([^\s\0/<>\[\]()]*)([\s\0]+\d+[\s\0]+R)?")
+_COUNT: Final = re.compile(rb"/Count[\s\0]*(\d+)(?=[\s\0/<>\[\]()]|\Z)([\s\0]+\d+[\s\0]+R)?")
 _NUMBER: Final = rb"[\s\0]+(\d+)(?![\s\0]+\d+[\s\0]+R)"
 _PACKED: Final = (re.compile(rb"/N" + _NUMBER), re.compile(rb"/First" + _NUMBER))
 _FILTERS: Final = re.compile(rb"/(\w+)Decode\b")
@@ -439,8 +440,9 @@ they are written: fewer of a small one, which is read on the event loop."""
 _FIRST_PIECE: Final = 1024
 """The bytes of a stream that are unpacked first: what follows its end is copied each time."""
 _MOST_LEVELS: Final = 64
+_MOST_DIGITS: Final = 640  # which every Python converts
 _PIECE: Final = 1024 * 1024
-"""The bytes that one regular expression reads, which lets no other thread run meanwhile."""
+"""The bytes that one search reads, which lets no other thread run meanwhile."""
 
 
 class _HiddenError(Exception):
@@ -479,7 +481,7 @@ class _Document:
             if (header := _HEADER.search(data, max(0, place - 32), place)) is None:
                 raise _HiddenError("damaged")
             self._starts.append(place)
-            numbers.append(int(header[1]))
+            numbers.append(_integer(header[1]))
             self._look_at(1)
         if not numbers:
             raise _HiddenError("damaged")
@@ -495,7 +497,7 @@ class _Document:
         for source in sources.values():
             for place in _places(source, b"/Pages"):
                 if (found := _REFERENCE.match(source, place + 6)) is not None:
-                    roots.add(int(found[1]))
+                    roots.add(_integer(found[1]))
                 elif not source[max(0, place - 16) : place].rstrip(b"\0\t\n\f\r ").endswith(b"/Type"):
                     raise _HiddenError("written in a way that hides its structure")
         if not roots:
@@ -510,8 +512,8 @@ class _Document:
             for version in versions:
                 for place in _places(version[0], b"/Contents", *version[1:]):
                     if (one := _REFERENCE.match(version[0], place + 9)) is not None:
-                        self._note_shared(number, [int(one[1])])
-                    elif (some := _REFERENCES.match(version[0], place + 9)) is not None:
+                        self._note_shared(number, [_integer(one[1])])
+                    elif (some := _references(version[0], place + 9)) is not None:
                         self._note_shared(number, self._referred(some))
         for place in _places(data, b"stream"):
             before = data[max(0, place - 16) : place]
@@ -545,10 +547,11 @@ class _Document:
                 self.is_shared = self.is_shared or len(set(kids)) < len(kids)
                 pages = {kid: self._pages_of(kid, level + 1) for kid in dict.fromkeys(kids)}
                 most = max(most, sum(pages[kid] for kid in kids))
-            for count, indirect in _COUNT.findall(source, start, end) if source.find(b"/Kids", start, end) >= 0 else ():
-                if indirect or not count.isdigit() or len(count) > 9:
+            for place in _places(source, b"/Count", start, end) if source.find(b"/Kids", start, end) >= 0 else ():
+                count = _COUNT.match(source, place, min(end, place + _PIECE))
+                if count is None or count[2] or len(count[1]) > 9 or count.end() == place + _PIECE:
                     raise _HiddenError("written in a way that hides its structure")
-                most = max(most, int(count))
+                most = max(most, int(count[1]))
         self._counted[number] = most
         return most
 
@@ -559,12 +562,12 @@ class _Document:
                 self.is_shared = True
 
     def _kids(self, source: bytes, place: int) -> list[int]:
-        found = _REFERENCES.match(source, place)
+        found = _references(source, place)
         if found is None and (elsewhere := _REFERENCE.match(source, place)) is not None:
-            versions = self._objects.get(int(elsewhere[1]), ())
+            versions = self._objects.get(_integer(elsewhere[1]), ())
             self._look_at(len(versions))
             begins = (start + (3 if source.startswith(b"obj", start) else 0) for source, start, _ in versions)
-            arrays = [_REFERENCES.match(one[0], begin) for one, begin in zip(versions, begins, strict=True)]
+            arrays = [_references(one[0], begin) for one, begin in zip(versions, begins, strict=True)]
             found = max((one for one in arrays if one is not None), key=lambda one: len(one[1]), default=None)
         if found is None:
             raise _HiddenError("written in a way that hides its structure")
@@ -577,7 +580,7 @@ class _Document:
 
     def _referred(self, found: re.Match[bytes]) -> list[int]:
         self._look_at(found[1].count(b"R"))
-        return [int(one) for one in found[1].split()[::3]]
+        return [_integer(one) for one in found[1].split()[::3]]
 
     def _read_packed(self, place: int) -> None:
         """Reads the objects of a stream of objects."""
@@ -587,12 +590,13 @@ class _Document:
         content = None if stream < 0 or b"/DecodeParms" in data[start:stream] else self._content(stream)
         if count is None or first is None or content is None:
             raise _HiddenError("packed in a way that is not read here")
-        head = content[: int(first[1])].split(None, 2 * self._most_numbers)
+        begins = _integer(first[1])
+        head = content[:begins].split(None, 2 * self._most_numbers)
         self._look_at(len(head) // 2)
-        if len(head) < 2 * int(count[1]) or not all(map(bytes.isdigit, head)):
+        if len(head) < 2 * _integer(count[1]):
             raise _HiddenError("damaged")
-        pairs = zip(map(int, head[::2]), map(int, head[1::2]), strict=False)
-        places = sorted((int(first[1]) + offset, number) for number, offset in pairs)
+        pairs = zip(map(_integer, head[::2]), map(_integer, head[1::2]), strict=False)
+        places = sorted((begins + offset, number) for number, offset in pairs)
         for index, (begin, number) in enumerate(places):
             end = places[index + 1][0] if index + 1 < len(places) else len(content)
             self._objects.setdefault(number, []).append((content, begin, end))
@@ -640,10 +644,25 @@ def _check_names(data: bytes) -> None:
 
 def _places(data: bytes, word: bytes, start: int = 0, end: int | None = None) -> Iterator[int]:
     """Where a word is, in order."""
-    place = data.find(word, start, end)
-    while place >= 0:
-        yield place
-        place = data.find(word, place + len(word), end)
+    end = len(data) if end is None else end
+    while start < end:
+        place = data.find(word, start, min(end, start + _PIECE + len(word)))
+        if place >= 0:
+            yield place
+        start = place + len(word) if place >= 0 else start + _PIECE
+
+
+def _references(source: bytes, place: int) -> re.Match[bytes] | None:
+    found = _REFERENCES.match(source, place, place + _PIECE)
+    if found is None and place + _PIECE < len(source) and source.find(b"]", place, place + _PIECE) < 0:
+        raise _HiddenError("of more objects than are looked at here")
+    return found
+
+
+def _integer(digits: bytes) -> int:
+    if len(digits) > _MOST_DIGITS or not digits.isdigit():
+        raise _HiddenError("damaged")
+    return int(digits)
 
 
 def pages_of(data: bytes) -> int | None:
