@@ -31,6 +31,7 @@ from partstream.server.requests import RequestFailedError
 from partstream.server.settings import Admitted, AnswerRequest, EndedAnswer, Entry, Reported
 from partstream.tokens import Counters, MessageCounter, bounds
 from partstream.tokens.amounts import BudgetUnit, amount_text
+from partstream.tokens.counting import weight_of
 from partstream.tokens.files import FileBound
 from partstream.upstream.context import in_thread
 from partstream_hub import pricing
@@ -57,7 +58,6 @@ _logger = logging.getLogger("partstream.hub")
 _TRUSTED_FACTOR: Final = 2
 _TRUSTED_TOKENS: Final = 64
 """How far the count of an answer may exceed its limit, by estimate, before its upstream plainly keeps none."""
-_LARGE: Final = 64 * 1024  # bytes of files from which on they are read in a thread
 _BYTES_OF_A_TOKEN: Final = 128 * 1024
 """The most bytes of a body for each token of its input: files in base64 have the most."""
 _MILLION: Final = 1_000_000
@@ -165,7 +165,8 @@ class HubAdmission:
         closer = None
         if not (request.asked.unmapped or request.asked.dropped):  # a tokenizer sees only what was read
             family = request.model.information.family
-            closer = await in_thread(request.size, bounds.close_bound, family, request.asked, self._counters)
+            weight = max(request.size, weight_of(request.asked.messages))
+            closer = await in_thread(weight, bounds.close_bound, family, request.asked, self._counters)
         if closer is not None:
             bound = bound._replace(input_tokens=closer)
         return await worker.reserve(begun, bound.needs(rules)), bound
@@ -176,10 +177,7 @@ class HubAdmission:
         wanted, most = bounds.asked_output(asked), information.max_output_tokens
         output = (most if wanted is None else min(wanted, most)) * request.answers
         size = bounds.data_size(asked)
-        if size > _LARGE:
-            files = await asyncio.to_thread(bounds.bound_of_files, information.family, asked)
-        else:
-            files = bounds.bound_of_files(information.family, asked)
+        files = await in_thread(weight_of(asked.messages), bounds.bound_of_files, information.family, asked)
         given = await in_thread(request.size, bounds.wide_bound, information.family, asked, files)
         if asked.unmapped or asked.dropped:  # it may go on as it came, with what was not read
             given = max(given, request.size - size + files.tokens)

@@ -28,6 +28,7 @@ from partstream.server.clients import Caller
 from partstream.server.requests import RequestFailedError, json_object
 from partstream.server.settings import Admitted, EndedAnswer, ServingSettings
 from partstream.server.stored_answers import SQLiteAnswers
+from partstream.upstream.configuration import Limits
 from partstream_devtools.testing.faults import End, Head, Send, Step, document
 from rows import one_test_for
 from serving.asgi import Call, Taken, call
@@ -442,6 +443,27 @@ def test_others_have_their_turn_while_a_large_conversation_goes_to_an_upstream(m
 
     asyncio.run(main())  # what is loaded takes a long turn, once
     assert in_short_waits(main).status == 200
+
+
+DOCUMENT = b"%PDF-1.7 1 0 obj<</Pages 2 0 R>>endobj 2 0 obj<</Kids[3 0 R]>>endobj " + b"3 0 obj" * 27_000
+"""With fewer bytes than what is large, and 50 ms of work."""
+SOURCE = {"type": "base64", "media_type": "application/pdf", "data": b64encode(DOCUMENT).decode()}
+ASKED = {"model": MODEL, "messages": [{"role": "user", "content": [{"type": "document", "source": SOURCE}]}]}
+OF_MESSAGES = next(vendor for vendor in VENDORS if vendor.name == "anthropic-messages")
+
+
+@pytest.mark.parametrize("vendor", [RESPONSES_VENDOR, OF_MESSAGES], ids=["translated", "as it came"])
+@pytest.mark.parametrize(("path", "more"), [(MESSAGES, {"max_tokens": 9}), (f"{MESSAGES}/count_tokens", {})])
+@pytest.mark.parametrize("budget", [None, "9000000 tokens/day"])
+def test_others_have_their_turn_while_the_pages_of_a_short_document_are_counted(
+    monkeypatch: pytest.MonkeyPatch, vendor: Vendor, path: str, more: dict[str, Any], budget: str | None
+) -> None:
+    async def main() -> Call:
+        async with vendor_of(vendor, vendor.reply(stream=False), limits=Limits(budget)) as (provider, _):
+            return await sent(app(provider), path, json.dumps({**ASKED, **more}).encode())
+
+    asyncio.run(main())  # what is loaded takes a long turn, once
+    assert in_short_turns(monkeypatch, lambda: asyncio.run(main())).status == 200
 
 
 # ---- What a provider of one's own gives, and what it passes on of others ----

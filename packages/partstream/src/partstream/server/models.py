@@ -25,6 +25,8 @@ from partstream.lm.parts import MessagePart, TextPart, Usage
 from partstream.lm.provider import LanguageModelChatInformation, LanguageModelChatProvider
 from partstream.protocols.serve import ServedModel
 from partstream.tokens import MessageCounter
+from partstream.tokens.counting import weight_of
+from partstream.upstream.context import in_thread
 
 if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
@@ -338,7 +340,9 @@ async def _count_all(model: CataloguedModel, items: Iterable[ChatMessage], token
                 raise
             _logger.warning("the provider %s failed to count: %s", model.provider_name, type(error).__name__)
             said = None
-        return _counter_of(model.information.family).count_message(item).tokens if said is None else said
+        if said is not None:
+            return said
+        return (await in_thread(weight_of([item]), _counter_of(model.information.family).count_message, item)).tokens
 
     counts: list[int] = []
     for item in items:

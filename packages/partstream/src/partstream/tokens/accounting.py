@@ -20,7 +20,7 @@ import asyncio
 import time
 import weakref
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeVar, cast
 
 from partstream._version import __version__
 from partstream.codec.checks import dataclass, replace
@@ -30,7 +30,7 @@ from partstream.lm.cancellation import EventEmitter
 from partstream.lm.messages import ChatMessage, Tool
 from partstream.lm.parts import DataPart, TextPart, ToolCallPart, ToolResultPart, Usage, is_mark
 from partstream.tokens import records
-from partstream.tokens.counting import Counters, MessageCounter, json_text
+from partstream.tokens.counting import Counters, MessageCounter, json_text, weight_of
 from partstream.tokens.families import NO_TOKENS, CountSource, TokenCount
 from partstream.tokens.ledger import Ledger
 
@@ -53,6 +53,9 @@ _LONGER: Final = 8
 
 _Thing: TypeAlias = "str | ChatMessage | tuple[Tool, ...]"
 """A thing that can be counted: a single text, a message, or the tools of a request."""
+_Step: TypeAlias = "records.WantedRows | Callable[[], Any]"
+"""Rows of the ledger that come next, or what takes its time, whose result is wanted."""
+V = TypeVar("V")
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,17 +136,25 @@ class TokenAccounting:
 
     def count(self, model: LanguageModelChatInformation, text: str | ChatMessage) -> TokenCount:
         """The tokens of a text or a message: the reported number if there is one, else counted, else estimated."""
+        return self._at_once(self._counting(model, text))
+
+    async def read_and_count(self, model: LanguageModelChatInformation, text: str | ChatMessage) -> TokenCount:
+        """The same as :meth:`count`, but the event loop runs on while a large message is read and counted."""
+        if isinstance(text, str) or (weight := weight_of([text])) <= LARGE_BYTES:
+            return self.count(model, text)
+        return await self._in_turns(self._counting(model, text), weight)
+
+    def _counting(
+        self, model: LanguageModelChatInformation, text: str | ChatMessage
+    ) -> Generator[_Step, Any, TokenCount]:
         scope = self._scope(model.family)
         correction = self._corrections.of(scope)
-        if isinstance(text, str):
-            if len(text) < _LONG_TEXT:
-                row = _counted(scope, text, None)
-                return sum_of(None, [CountedItem.of(b"", row, correction)])
-            digest = records.text_digest(text)
-        else:
-            digest = self._messages.digest(text)
+        if isinstance(text, str) and len(text) < _LONG_TEXT:
+            row = _counted(scope, text, None)
+            return sum_of(None, [CountedItem.of(b"", row, correction)])
+        digest = yield lambda: records.text_digest(text) if isinstance(text, str) else self._messages.digest(text)
         known = self._ledger.counts([digest])
-        new = _new_rows(scope, [(digest, text)], known)
+        new = yield lambda: _new_rows(scope, [(digest, text)], known)
         return sum_of(None, self._items(scope, correction, [digest], known, new))
 
     def factor(self, family: str) -> float:
@@ -157,14 +168,7 @@ class TokenAccounting:
 
         Waits for the ledger's file, a limited time, where that has to be read.
         """
-        estimating, done = self._estimating(model, messages, tools), None
-        while True:
-            try:
-                step = estimating.send(done)
-            except StopIteration as end:
-                estimate: RequestEstimate = end.value
-                return estimate
-            done = None if isinstance(step, records.WantedRows) else step()
+        return self._at_once(self._estimating(model, messages, tools))
 
     async def read_and_estimate(
         self,
@@ -175,13 +179,25 @@ class TokenAccounting:
     ) -> RequestEstimate:
         """The same as :meth:`estimate_request`, but the event loop runs on while the ledger's file is read, and while
         a request is counted that has about as many bytes as `weight` says, where those are many."""
-        estimating, done = self._estimating(model, messages, tools), None
+        return await self._in_turns(self._estimating(model, messages, tools), weight)
+
+    @staticmethod
+    def _at_once(steps: Generator[_Step, Any, V]) -> V:
+        done = None
         while True:
             try:
-                step = estimating.send(done)
+                step = steps.send(done)
             except StopIteration as end:
-                estimate: RequestEstimate = end.value
-                return estimate
+                return cast("V", end.value)
+            done = None if isinstance(step, records.WantedRows) else step()
+
+    async def _in_turns(self, steps: Generator[_Step, Any, V], weight: int) -> V:
+        done = None
+        while True:
+            try:
+                step = steps.send(done)
+            except StopIteration as end:
+                return cast("V", end.value)
             if isinstance(step, records.WantedRows):
                 await self._ledger.read_ahead(step)
             else:
@@ -189,9 +205,8 @@ class TokenAccounting:
 
     def _estimating(
         self, model: LanguageModelChatInformation, messages: Sequence[ChatMessage], tools: Sequence[Tool]
-    ) -> Generator[records.WantedRows | Callable[[], Any], Any, RequestEstimate]:
-        """Estimates a request. Yields the rows of the ledger before it needs them, and gets nothing; yields what takes
-        its time, and gets the result."""
+    ) -> Generator[_Step, Any, RequestEstimate]:
+        """Estimates a request, in steps."""
         scope = self._scope(model.family)
         digests: list[records.Digest] = yield lambda: [self._messages.digest(message) for message in messages]
         prefixes = self._messages.prefixes(digests)

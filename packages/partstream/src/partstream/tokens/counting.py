@@ -28,9 +28,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, runtime_chec
 from zlib import adler32
 
 from partstream.codec.json_codec import loads
-from partstream.codec.limits import dumps_in_pieces
+from partstream.codec.limits import LARGE_BYTES, dumps_in_pieces, is_long
 from partstream.codec.system import read_in_shared_folder
-from partstream.conversation.media import MediaKind, read_media
+from partstream.conversation.media import MediaKind, read_media, sniff
 from partstream.lm import parts
 from partstream.tokens import families, files
 
@@ -48,6 +48,29 @@ _CHARACTERS_OF_HIDDEN_THINKING: Final = 4 / 3 * 4
 
 _HIDDEN_THINKING: Final = frozenset({"encrypted_content", "redactedData", "encrypted"})
 """The keys in a thinking part's metadata under which upstreams put hidden thinking."""
+
+
+_WEIGHT_OF_PART: Final = 512
+_WEIGHT_OF_FILE: Final = 8
+"""What a part and a byte of a file weigh, in bytes of text: of a document, each object is looked at."""
+
+
+def weight_of(messages: Iterable[ChatMessage]) -> int:
+    """About how many bytes of text take as long to read, to count and to write as these messages."""
+    held = [part for message in messages for part in message.content]
+    weight = 0
+    for part in held:  # which grow
+        weight += _WEIGHT_OF_PART
+        if isinstance(part, parts.TextPart):
+            weight += len(part.value)
+        elif isinstance(part, parts.DataPart):
+            is_picture = (sniff(part.data) or "").startswith("image/")
+            weight += len(part.data) * (1 if is_picture else _WEIGHT_OF_FILE)
+        elif isinstance(part, parts.ToolResultPart):
+            held += part.content
+        elif isinstance(part, parts.ToolCallPart) and is_long(part.input):
+            weight += LARGE_BYTES
+    return weight
 
 
 class MessageCounter:

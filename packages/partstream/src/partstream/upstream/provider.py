@@ -141,7 +141,7 @@ class GatewayProvider(LanguageModelChatProvider):
         self, model: LanguageModelChatInformation, text: str | ChatMessage, token: CancellationToken
     ) -> int:
         """The tokens of a text or a message, see :meth:`token_count`."""
-        return self.token_count(model, text).tokens
+        return (await self._accounting.read_and_count(model, text)).tokens
 
     async def forward_count(
         self, model: LanguageModelChatInformation, request: RawRequest, token: CancellationToken

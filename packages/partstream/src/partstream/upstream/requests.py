@@ -40,6 +40,7 @@ from partstream.protocols.protocol import PROTOCOLS, CountEndpoint, asking
 from partstream.settings.known_servers import KnownServer, server_at
 from partstream.tokens import CountSource, TokenCount
 from partstream.tokens.accounting import LIMIT_SECONDS, RequestEstimate, TokenAccounting, size_of_message, size_of_tools
+from partstream.tokens.counting import weight_of
 from partstream.upstream.attempts import MOST_PAUSES, Attempts, Sending
 from partstream.upstream.context import in_thread, report_dropped
 from partstream.upstream.forwarding import Obstacle, PassingProgress, obstacle_at, says_something
@@ -133,8 +134,9 @@ class RequestSender:
             LanguageModelError: The request cannot be expressed on this wire.
         """
         passage = question.progress.passage
+        weight = _WEIGHT_OF_TOOL * len(question.options.tools) + weight_of(question.messages)
         if passage is not None:
-            size = len(passage.request.body or b"")
+            size = max(weight, len(passage.request.body or b""))
             asked = question.messages, question.options
             raw, obstacle = await in_thread(size, self._judged, model, passage.request, asked)
             obstacle = obstacle if passage.is_open else Obstacle.BEGUN
@@ -145,7 +147,6 @@ class RequestSender:
             passage.request.check_translatable()
             if passage.request.unread:
                 report_dropped(passage.request.unread)
-        weight = _weight(question)
         request = await in_thread(weight, TranslatedRequest, self, model, question, weight)
         await request.prepare()
         return request
@@ -217,23 +218,7 @@ class RequestSender:
 
 
 _DROPS_TOOLS: Final = "the chat template of the model names none, so its server leaves them out of the prompt"
-_WEIGHT_OF_PART: Final = 512
-
-
-def _weight(question: ModelCall) -> int:
-    """About how many bytes a question has in JSON, each part of it as many as one that takes its time to write."""
-    held = [part for message in question.messages for part in message.content]
-    weight = _WEIGHT_OF_PART * (len(held) + len(question.options.tools))
-    for part in held:  # which grow
-        if isinstance(part, parts.TextPart):
-            weight += len(part.value)
-        elif isinstance(part, parts.DataPart):
-            weight += len(part.data)
-        elif isinstance(part, parts.ToolResultPart):
-            held += part.content
-        elif isinstance(part, parts.ToolCallPart) and is_long(part.input):
-            weight += LARGE_BYTES
-    return weight
+_WEIGHT_OF_TOOL: Final = 512
 
 
 class ModelRequest:
