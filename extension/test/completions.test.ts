@@ -72,6 +72,8 @@ afterEach(() => {
   world.settings = {};
   world.chatExtension = {};
   world.chosen = undefined;
+  world.documents = [];
+  world.editor = undefined;
   accounts.length = 0;
 });
 
@@ -126,6 +128,42 @@ test("the setting names another model, by its group and its id", async () => {
   const editor = new Editor();
   editor.complete();
   assert.equal((await editor.question()).params.model, "chat");
+});
+
+test("files, new texts and cells of notebooks are completed, with the open texts that were edited last", async (t) => {
+  let now = 0;
+  t.mock.method(Date, "now", () => ++now);
+  const editor = new Editor();
+  assert.deepEqual(world.completedSchemes, ["file", "untitled", "vscode-notebook-cell"]);
+  const open = (path: string, scheme = "file"): TextDocument =>
+    ({ uri: { scheme, path, toString: () => path }, getText: () => `text of ${path}` }) as unknown as TextDocument;
+  const documents = ["1.py", "2.py", "3.py", "4.py", "5.py"].map((path) => open(path));
+  world.documents = [editor.document, open("log", "output"), ...documents];
+  for (const document of documents.slice(2)) {
+    world.documentChanged.fire({ document, contentChanges: [{ range: { start: { line: 0 } } }] });
+  }
+  editor.complete();
+  const { params } = await editor.question();
+  assert.deepEqual(
+    params.others.map(({ path }) => path),
+    ["5.py", "4.py", "3.py", "1.py"],
+  );
+  assert.equal(params.others[0]?.text, "text of 5.py");
+});
+
+test("a person turns completions off for a language, and chooses another model", async () => {
+  world.editor = { document: { languageId: "python" } };
+  world.chosen = "Turn Off for python";
+  const editor = new Editor();
+  await world.commands.get("partstream.completions")?.();
+  assert.deepEqual(world.settings["completions.languages"], { "*": true, python: false });
+  world.chosen = "CHAT";
+  world.provider = { provideLanguageModelChatInformation: () => Promise.resolve([]) };
+  await world.commands.get("partstream.chooseCompletionModel")?.();
+  assert.equal(world.settings["completions.model"], "Desk/chat");
+  editor.complete();
+  const { params } = await editor.question();
+  assert.deepEqual([params.model, params.languages], ["chat", { "*": true, python: false }]);
 });
 
 test("the next key cancels the question at once, and so does the host", async () => {

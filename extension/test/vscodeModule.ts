@@ -64,6 +64,12 @@ export const world = {
   items: new Map<string, { text: string; background: string | undefined; tooltip: string }>(),
   /** Their texts for a screen reader, by their ids. */
   heard: new Map<string, string | undefined>(),
+  /** The schemes of the documents that are completed. */
+  completedSchemes: [] as string[],
+  /** The other documents that are open. */
+  documents: [] as unknown[],
+  /** The editor that has the focus. */
+  editor: undefined as unknown,
   /** What opens links to the extension. */
   openUri: undefined as ((uri: { path: string; query: string; fragment: string }) => unknown) | undefined,
   /** The questions that stop everything else, with what is said below them. */
@@ -153,7 +159,10 @@ class StatusBarItem {
 }
 
 export const languages = {
-  registerInlineCompletionItemProvider: () => new double.Disposable(),
+  registerInlineCompletionItemProvider: (selector: readonly { scheme: string }[]) => {
+    world.completedSchemes = selector.map(({ scheme }) => scheme);
+    return new double.Disposable();
+  },
   createDiagnosticCollection: () => ({
     clear: () => (world.problems = []),
     set: ({ fsPath }: { fsPath: string }, diagnostics: Diagnostic[]) => {
@@ -167,7 +176,9 @@ export const languages = {
 export const QuickInputButtons = { Back: BACK };
 
 export const window = {
-  activeTextEditor: undefined,
+  get activeTextEditor(): unknown {
+    return world.editor;
+  },
   createWebviewPanel: (viewType: string) => {
     const panel = new Panel(viewType, () => world.panels.delete(viewType));
     world.panels.set(viewType, panel);
@@ -251,7 +262,9 @@ export const window = {
 };
 
 export const workspace = {
-  textDocuments: [],
+  get textDocuments(): unknown[] {
+    return world.documents;
+  },
   asRelativePath: ({ path }: { path: string }) => path,
   onDidChangeTextDocument: world.documentChanged.event,
   onDidCloseTextDocument: new EventEmitter().event,

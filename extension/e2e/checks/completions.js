@@ -139,9 +139,11 @@ export const COMPLETION_CHECKS = [
           .includes(`return ${COMPLETION}`),
       );
       assert.match(await item(panel).innerText(), /Coder/);
-      const label = await item(panel).locator("a").first().getAttribute("aria-label");
+      const label = () => item(panel).locator("a").first().getAttribute("aria-label");
+      const isCounted = async () => /today: [1-9]\d* shown, 1 accepted/.test((await label()) ?? "");
+      await until("a screen reader to hear the counts", isCounted, { describe: label });
       await screenshot("ghost-text-taken");
-      return label ?? "";
+      return label();
     },
   },
   {
