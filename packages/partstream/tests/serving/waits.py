@@ -8,18 +8,21 @@ from typing import TypeVar
 LONGEST_TURN = 0.05
 """Seconds, on a machine as fast as :data:`REFERENCE` says."""
 REFERENCE = 0.019
-"""Seconds that :func:`slowness` takes there."""
+"""Seconds that :func:`on_known_machine` takes there for one loop."""
 V = TypeVar("V")
 
 
-def slowness() -> float:
-    """How many times slower this machine is, now: the best of some short loops."""
+def on_known_machine(wait: float) -> float:
+    """The seconds that a wait takes there at most. The best of some short loops says how much slower this machine is
+    now; they run only for a wait that is too long here."""
+    if wait < LONGEST_TURN:
+        return wait
     seconds = []
     for _ in range(9):
         begun = time.thread_time()
         sum(map(len, map(str, range(200_000))))
         seconds.append(time.thread_time() - begun)
-    return max(1.0, min(seconds) / REFERENCE)
+    return wait / max(1.0, min(seconds) / REFERENCE)
 
 
 def in_short_waits(work: Callable[[], Awaitable[V]]) -> V:
@@ -44,7 +47,7 @@ def in_short_waits(work: Callable[[], Awaitable[V]]) -> V:
                 looking.cancel()
 
         result = asyncio.run(looked())
-        longest.append(max(waits) / slowness())
+        longest.append(on_known_machine(max(waits)))
         if longest[-1] < LONGEST_TURN:
             break
     assert min(longest) < LONGEST_TURN, longest
