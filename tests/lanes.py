@@ -4,13 +4,17 @@
 or follows what few changes touch, or looks at what a process alone has. It need not run at each change.
 """
 
+from collections import deque
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 
 PROJECT = Path(__file__).resolve().parents[1]
+
+T = TypeVar("T")
 
 _SLOW: Mapping[str, tuple[str, ...]] = {
     "measures on a small scale what `make bench` and its like measure": ("tests/benchmarks",),
@@ -200,8 +204,19 @@ FAST = frozenset(
 """The tests of slow files that are fast nevertheless: one process of each kind, and what needs none."""
 
 
-LONGEST = ("tests/docs/test_site.py", "tests/docs/test_tutorials.py", "tests/projects", "tests/test_doors.py")
-"""The slow tests that a run begins with: one that began last would leave the other workers idle for half a minute."""
+LONGEST = (
+    "tests/projects",
+    "tests/docs/test_tutorials.py",
+    "tests/docs/test_site.py",
+    "packages/partstream/tests/serving/test_limits.py",
+    "packages/partstream-hub/tests/cli/test_hub_guide.py",
+    "packages/partstream-hub/tests/cli/test_pod.py",
+    "tests/census/test_same_wire.py",
+    "tests/test_wheel.py",
+    "tests/test_doors.py",
+)
+"""The slow tests that the workers begin with, the longest first: one that began last would leave the other workers idle
+for half a minute."""
 
 
 def lane_of(place: str) -> str | None:
@@ -249,7 +264,29 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         config.hook.pytest_deselected(items=others)
         items[:] = [item for item in items if item not in set(others)]
     if lane == "slow":
-        items.sort(key=lambda item: not places[item].startswith(LONGEST))
+        workers = int(getattr(config, "workerinput", {"workercount": 1})["workercount"])
+        items[:] = spread({item: places[item] for item in items}, workers)
+
+
+def spread(places: Mapping[T, str], workers: int) -> list[T]:
+    """The items in an order in which each worker begins with a part of the longest.
+
+    xdist cuts the list into parts of the same length, one for each worker. The tests of a file stay together: they
+    share what they install.
+
+    Args:
+        places: The place of each item.
+    """
+    queues: list[list[T]] = [[] for _ in range(workers)]
+    for rank, one in enumerate(LONGEST):
+        queues[rank % workers] += [item for item, place in places.items() if place.startswith(one)]
+    rest = deque(item for item, place in places.items() if not place.startswith(LONGEST))
+    ordered: list[T] = []
+    for worker, of_worker in enumerate(queues):
+        ordered += of_worker
+        size = (len(places) - len(ordered) + len(of_worker)) // (workers - worker)
+        ordered += [rest.popleft() for _ in range(min(size - len(of_worker), len(rest)))]
+    return [*ordered, *rest]
 
 
 def _place(path: Path) -> str:

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from lanes import FAST, LONGEST, SLOW, lane_of
+from lanes import FAST, LONGEST, SLOW, lane_of, spread
 from offences import assert_none
+from rows import one_test_for
 
 PROJECT = Path(__file__).resolve().parents[1]
 
@@ -102,6 +103,19 @@ def test_the_slow_lane_begins_with_its_longest_tests(monkeypatch: pytest.MonkeyP
     run = _run("--noconftest", "-p", "lanes", "-p", "no:randomly", "--collect-only", "-q", "--lane=slow", *places)
     files = [line.partition("::")[0] for line in run.stdout.splitlines() if line.startswith("tests/")]
     assert list(dict.fromkeys(files)) == ["tests/test_doors.py", "tests/test_freshness.py"]
+
+
+@one_test_for("workers", [1, 2, 3, 8])
+def test_each_worker_begins_with_long_tests_and_gets_as_many_as_the_others(workers: int):
+    places = {number: f"{place}::test_{number}" for number, place in enumerate([*LONGEST, *["tests/a.py"] * 40] * 10)}
+    ordered = spread(places, workers)
+    assert sorted(ordered) == sorted(places)
+    starts = [0]
+    for left in range(workers, 1, -1):  # as xdist cuts
+        starts.append(starts[-1] + (len(places) - starts[-1]) // left)
+    begun = [[places[one].partition("::")[0] for one in ordered[start:][: len(LONGEST)]] for start in starts]
+    assert [first for first, *_ in begun] == list(LONGEST[:workers])
+    assert_none(files for files in begun if len(set(files[:9])) > 1)  # a file stays whole
 
 
 FAILING = """
