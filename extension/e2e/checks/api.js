@@ -40,7 +40,7 @@ export const API_CHECKS = [
   {
     name: "api: text comes in many parts, whole and in order",
     async run({ consumer }) {
-      const text = `scenario:long=150 pace:${patience(20)}`;
+      const text = `scenario:long=60 pace:${patience(20)}`;
       const ours = await consumer.request({ selector: REPLAY, text });
       const direct = await consumer.request({ selector: DIRECT, text });
       assert.equal(ours.error, undefined);
