@@ -95,7 +95,8 @@ test-slow: ## Run the tests that `test` leaves out: slow ones of Python, all che
 	echo "all parts: $$(( $$(date +%s) - start )) s"
 
 check: ## Run lint, types and all tests, in about fifteen minutes: what a change must pass
-	@$(MAKE) --no-print-directory --jobs=2 lint types && $(MAKE) --no-print-directory test SMOKE= && \
+	@$(MAKE) --no-print-directory --jobs=3 lint types $(if $(HAS_NPM),ai-sdk) && \
+	$(MAKE) --no-print-directory test SMOKE= && \
 	$(MAKE) --no-print-directory test-slow IS_PACKED=1
 
 .PHONY: python-installed tests-installed vscode-installed test-editor ai-sdk $(PARTS:%=test-%)

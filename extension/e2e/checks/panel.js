@@ -273,12 +273,11 @@ export const PANEL_CHECKS = [
     name: "panel: while the upstream asks to wait, the status bar counts the seconds",
     async run({ panel, screenshot }) {
       await panel.newChat();
-      await panel.send(`scenario:text fault:status_then_ok=1:429:${Math.min(LONGEST_WAIT, patience(4))}`);
-      await until("the status bar to count", async () => /asked again in \d+ s/.test(await panel.waiting()), {
-        describe: () => panel.waiting(),
-      });
+      await panel.send(`scenario:text fault:status_then_ok=1:429:${Math.min(LONGEST_WAIT, patience(2))}`);
+      let shown;
+      const counts = async () => /asked again in \d+ s/.test((shown = await panel.waiting()));
+      await until("the status bar to count", counts, { describe: () => shown });
       await screenshot("waiting");
-      const shown = await panel.waiting();
       assert.match(await panel.answer(), /Hello from Partstream/);
       assert.equal(await panel.waiting(), "");
       return shown;
