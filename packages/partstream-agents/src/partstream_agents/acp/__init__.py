@@ -143,7 +143,7 @@ _END_SECONDS: Final = 3.0
 
 
 async def end_program(process: Process) -> None:
-    """Ends a program and its children: the end of its input first, then by force. Its output has no other reader any more."""
+    """Ends a program and its children: by the end of its input, then by force. Nothing else may read its output."""
     if process.stdin is not None:
         process.stdin.close()
     with suppress(TimeoutError):
