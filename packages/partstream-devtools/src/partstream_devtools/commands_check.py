@@ -17,7 +17,7 @@ from rich.text import Text
 
 from partstream.cli.console import make_console
 from partstream.cli.terminal import ExitCode, drop_output
-from partstream.codec.checks import dataclass, field
+from partstream.codec.checks import dataclass
 from partstream.codec.text import visible
 from partstream.lm.contract import RULES, CheckMode, ContractChecker, Level, Rule, Violation, missing_evidence
 from partstream.lm.outputs import GATEWAY_CALL_ID_PREFIX, Finish, Outcome, StreamOptions, Unmapped
@@ -42,50 +42,47 @@ class RuleVerdict(StrEnum):
     NOT_JUDGED = "not judged"
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
+class RuleRow:
+    """What a recording shows about one rule.
+
+    Attributes:
+        rule: The rule.
+        verdict: The verdict on it.
+        count: How often it was broken.
+        needs: What the stream lacks to show whether the rule is kept; None unless it is not judged.
+        first_part: The index of the part that broke it first; None where only the end shows it.
+        details: Its first violations, as sentences.
+    """
+
+    rule: Rule
+    verdict: RuleVerdict
+    count: int
+    needs: str | None
+    first_part: int | None
+    details: list[str]
+
+
+@dataclass(frozen=True, slots=True)
 class Judgement:
     """The findings of one recording.
 
     Attributes:
-        checker: What has judged it.
-        details: The first violations of each broken rule, as sentences, by the id of the rule.
-        first: The index of the part that broke a rule first, by the id of the rule; None where only the end shows it.
+        rows: A row for each rule.
         finish: How the stream ended.
         parts: The number of parts by class.
         unmapped: The number of events without a part by type.
     """
 
-    checker: ContractChecker
-    details: dict[str, list[str]]
-    first: dict[str, int | None]
+    rows: tuple[RuleRow, ...]
     finish: Finish
-    parts: Counter[str] = field(default_factory=Counter)
-    unmapped: Counter[str] = field(default_factory=Counter)
-
-    def verdict(self, rule: Rule) -> RuleVerdict:
-        """The verdict on one rule."""
-        if self.count(rule):
-            return RuleVerdict.BROKEN if rule.level is Level.MUST else RuleVerdict.WARNING
-        return RuleVerdict.KEPT if self.missing(rule) is None else RuleVerdict.NOT_JUDGED
-
-    def missing(self, rule: Rule) -> str | None:
-        """What the stream lacks to show whether an unbroken rule is kept; None where it lacks nothing."""
-        has_end, has_error = self.finish.outcome is not Outcome.TRUNCATED, self.finish.error is not None
-        return missing_evidence(rule, self.checker, self.parts, has_end=has_end, has_error=has_error)
-
-    def count(self, rule: Rule) -> int:
-        """How often a rule was broken."""
-        return self.checker.counts[rule.id]
-
-    @property
-    def broken(self) -> list[tuple[Rule, int]]:
-        """The rules that were broken, and how often."""
-        return [(rule, count) for rule in RULES.values() if (count := self.count(rule))]
+    parts: Counter[str]
+    unmapped: Counter[str]
 
     @property
     def kept(self) -> bool:
         """Whether no MUST is broken."""
-        return all(self.verdict(rule) is not RuleVerdict.BROKEN for rule in RULES.values())
+        return all(row.verdict is not RuleVerdict.BROKEN for row in self.rows)
 
     @property
     def is_vacuous(self) -> bool:
@@ -115,9 +112,8 @@ def judge(recording: recordings.Recording, protocol: str | None, tools: Iterable
             place = "at the end" if violation.index is None else f"part {violation.index}"
             kept.append(f"{place}: {violation.detail}")
 
-    if tools is None:
-        tools = recording.tools(protocol)
-    checker = ContractChecker(tools, CheckMode.LENIENT, add, namespace=recording.namespace(options))
+    offered = recording.tools(protocol) if tools is None else tools
+    checker = ContractChecker(offered, CheckMode.LENIENT, add, namespace=recording.namespace(options))
     parts: Counter[str] = Counter()
     unmapped: Counter[str] = Counter()
     finish: Finish | None = None
@@ -135,7 +131,17 @@ def judge(recording: recordings.Recording, protocol: str | None, tools: Iterable
             checker.check(output)
     if finish is None:
         raise AssertionError("every stream ends with a Finish")
-    return Judgement(checker, details, first, finish, parts, unmapped)
+    facts = {"has_end": finish.outcome is not Outcome.TRUNCATED, "has_error": finish.error is not None}
+
+    def row(rule: Rule) -> RuleRow:
+        count, needs = checker.counts[rule.id], None
+        verdict = RuleVerdict.BROKEN if rule.level is Level.MUST else RuleVerdict.WARNING
+        if not count:
+            needs = missing_evidence(rule, checker, parts, **facts)
+            verdict = RuleVerdict.KEPT if needs is None else RuleVerdict.NOT_JUDGED
+        return RuleRow(rule, verdict, count, needs, first.get(rule.id), details.get(rule.id, []))
+
+    return Judgement(tuple(map(row, RULES.values())), finish, parts, unmapped)
 
 
 # ---- The command ----
@@ -258,7 +264,7 @@ def _report(
         failure = judgement.finish.error
         word = "kept" if failure is None else judgement.finish.outcome.value
         said = ["nothing to judge" if judgement.is_vacuous else _parts(judgement)]
-        said += [f"{rule.id} ({count}×)" for rule, count in judgement.broken]
+        said += [f"{row.rule.id} ({row.count}×)" for row in judgement.rows if row.count]
         said += [] if failure is None else [str(failure)]
         _print_line(code, word if judgement.kept else "broken", file, "; ".join(said))
     return code
@@ -295,16 +301,16 @@ def _as_json(file: str, judgement: Judgement) -> dict[str, Any]:
         "unmapped": dict(judgement.unmapped),
         "rules": [
             {
-                "id": rule.id,
-                "section": rule.section,
-                "level": rule.level,
-                "verdict": judgement.verdict(rule),
-                "needs": judgement.missing(rule) if judgement.verdict(rule) is RuleVerdict.NOT_JUDGED else None,
-                "count": judgement.count(rule),
-                "first_part": judgement.first.get(rule.id),
-                "details": judgement.details.get(rule.id, []),
+                "id": row.rule.id,
+                "section": row.rule.section,
+                "level": row.rule.level,
+                "verdict": row.verdict,
+                "needs": row.needs,
+                "count": row.count,
+                "first_part": row.first_part,
+                "details": row.details,
             }
-            for rule in RULES.values()
+            for row in judgement.rows
         ],
     }
 
@@ -323,18 +329,17 @@ def _render(file: str, judgement: Judgement, console: Console) -> None:
         console.print(Text(f"Events that no part can represent, not judged: {unmapped}", "dim"))
     width = max(len(rule_id) for rule_id in RULES)
     console.print(Text(f"{'Rule':<{width}}  Section  Level   Verdict"), soft_wrap=True)
-    for rule in RULES.values():
-        verdict = judgement.verdict(rule)
-        missing = f": needs {judgement.missing(rule)}" if verdict is RuleVerdict.NOT_JUDGED else ""
-        cells = f"{rule.id:<{width}}  {rule.section:<7}  {rule.level:<6}  "
-        console.print(Text.assemble(cells, (verdict + missing, _STYLES[verdict])), soft_wrap=True)
-    for rule_id, details in judgement.details.items():
-        rule = RULES[rule_id]
-        style = _STYLES[judgement.verdict(rule)]
-        console.print(Text(f"{rule.id} ({rule.level}, section {rule.section}): {rule.text}", style))
-        for detail in details:
+    for row in judgement.rows:
+        cells = f"{row.rule.id:<{width}}  {row.rule.section:<7}  {row.rule.level:<6}  "
+        needs = "" if row.needs is None else f": needs {row.needs}"
+        console.print(Text.assemble(cells, (row.verdict + needs, _STYLES[row.verdict])), soft_wrap=True)
+    broken = [row for row in judgement.rows if row.count]
+    for row in sorted(broken, key=lambda row: (row.first_part is None, row.first_part)):
+        rule = row.rule
+        console.print(Text(f"{rule.id} ({rule.level}, section {rule.section}): {rule.text}", _STYLES[row.verdict]))
+        for detail in row.details:
             console.print(Text(f"  {visible(detail)}"))
-        if hidden := judgement.count(rule) - len(details):
+        if hidden := row.count - len(row.details):
             console.print(Text(f"  and {hidden} more"))
     finish = judgement.finish
     if finish.error is not None:
@@ -346,7 +351,7 @@ def _render(file: str, judgement: Judgement, console: Console) -> None:
 
 
 def _total(judgement: Judgement) -> str:
-    verdicts = Counter(judgement.verdict(rule) for rule in RULES.values())
+    verdicts = Counter(row.verdict for row in judgement.rows)
     total = ", ".join(f"{verdicts[verdict]} {verdict}" for verdict in RuleVerdict if verdicts[verdict])
     if judgement.is_vacuous:
         return "Nothing to judge: the stream holds no part."

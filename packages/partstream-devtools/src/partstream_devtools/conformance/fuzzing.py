@@ -273,6 +273,11 @@ _REPETITIONS = 3
 
 def _result(tested: Tested, failure: Failure, path: Path, *, scenario: str = GENERATED, **facts: Any) -> CheckResult:
     """The result that tells of the smallest failure of a requirement."""
+    description = tested.target.description
+    words = ["partstream", "conformance", description.name]
+    words += ["--parser"] * (tested.way is Provocation.PARSER)
+    words += [] if description.protocol is None else ["--protocol", description.protocol]
+    words += ["--replay", str(path)]
     finding, before, after = failure.finding, failure.size_before, failure.exercise.size
     return CheckResult.judged(
         failure.requirement,
@@ -282,18 +287,9 @@ def _result(tested: Tested, failure: Failure, path: Path, *, scenario: str = GEN
         got=f"{finding.detail} (shrunk from {before} events to {after})" if after < before else finding.detail,
         count=failure.failed,
         minimal=str(path),
-        repeat=shlex.join([*_target_words(tested), "--replay", str(path)]),
+        repeat=shlex.join(words),
         flaky={"failed": failure.failed, "of": failure.repetitions} if failure.is_flaky else None,
     )
-
-
-def _target_words(tested: Tested) -> list[str]:
-    """The command that tests the target over the same protocol."""
-    description = tested.target.description
-    words = ["partstream", "conformance", description.name]
-    if tested.way is Provocation.PARSER:
-        words.append("--parser")
-    return words if description.protocol is None else [*words, "--protocol", description.protocol]
 
 
 def _name(requirement: str) -> str:

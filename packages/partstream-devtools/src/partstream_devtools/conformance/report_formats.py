@@ -18,10 +18,11 @@ from __future__ import annotations
 import hashlib
 import re
 from base64 import b64encode
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape as html_escape
 from importlib.resources import files
 from itertools import groupby
+from string import Template
 from typing import Any, Final
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 from xml.sax.saxutils import escape, quoteattr
@@ -117,41 +118,27 @@ def _add_suite(root: Element, subject: str, checks: Sequence[Mapping[str, Any]],
         case = SubElement(
             suite, "testcase", {"name": check["id"], "classname": check["rule"], "time": _seconds([check])}
         )
-        verdict = Verdict(check["verdict"])
-        add = _note if verdict in _FAILING and not counts(check) else _ADD.get(verdict)
-        if add is not None:
-            add(case, check)
+        _add_outcome(case, check)
 
 
-def _failure(case: Element, check: Mapping[str, Any]) -> None:
-    one = SubElement(case, "failure", {"type": check["verdict"], "message": _xml(check["promise"])})
-    one.text = _xml(_told(check))
-
-
-def _error(case: Element, check: Mapping[str, Any]) -> None:
-    blame = check.get("blame") or "kit"
-    SubElement(case, "error", {"type": blame, "message": _xml(check["got"])}).text = _xml(_told(check))
-
-
-def _skip(case: Element, check: Mapping[str, Any]) -> None:
-    SubElement(case, "skipped").text = _xml(f"{check['verdict']}: {check['got']}")
-
-
-def _note(case: Element, check: Mapping[str, Any]) -> None:
-    why = "expected by the baseline: " if check.get("expected") else "" if check.get("scored", True) else "not scored: "
-    SubElement(case, "system-out").text = _xml(f"{why}{check['verdict']}: {_told(check)}")
+def _add_outcome(case: Element, check: Mapping[str, Any]) -> None:
+    verdict, told = Verdict(check["verdict"]), _xml(_told(check))
+    is_counted = counts(check)
+    if verdict in _FAILING and is_counted:
+        SubElement(case, "failure", {"type": verdict, "message": _xml(check["promise"])}).text = told
+    elif verdict is Verdict.ERROR:
+        SubElement(case, "error", {"type": check.get("blame") or "kit", "message": _xml(check["got"])}).text = _xml(
+            told
+        )
+    elif verdict in _SKIPPED:
+        SubElement(case, "skipped").text = _xml(f"{verdict.value}: {check['got']}")
+    elif verdict is not Verdict.PASSED:
+        why = "expected by the baseline: " if check.get("expected") else "" if is_counted else "not scored: "
+        SubElement(case, "system-out").text = f"{why}{verdict.value}: {told}"
 
 
 _FAILING: Final = frozenset({Verdict.FAILED, Verdict.UNTESTABLE})
 _SKIPPED: Final = frozenset({Verdict.NOT_APPLICABLE, Verdict.NOT_JUDGED})
-_ADD: Final[Mapping[Verdict, Callable[[Element, Mapping[str, Any]], None]]] = {
-    Verdict.FAILED: _failure,
-    Verdict.UNTESTABLE: _failure,
-    Verdict.ERROR: _error,
-    Verdict.WARNING: _note,
-    Verdict.NOT_APPLICABLE: _skip,
-    Verdict.NOT_JUDGED: _skip,
-}
 
 
 def _told(check: Mapping[str, Any]) -> str:
@@ -247,6 +234,7 @@ def _markdown(value: object) -> str:
 # ---- Matrix ----
 
 _STYLE: Final = (files(__package__) / "matrix.css").read_text(encoding="utf-8")
+_PAGE: Final = Template((files(__package__) / "matrix.html").read_text(encoding="utf-8"))
 
 _MARKS: Final[Mapping[str, str]] = {
     Verdict.PASSED.value: "✓",
@@ -290,51 +278,32 @@ def matrix_html(reports: Sequence[Mapping[str, Any]]) -> str:
         _Column(number, report, {check["id"]: check for check in report["checks"]})
         for number, report in enumerate(reports)
     ]
-    ids = [*dict.fromkeys(check["id"] for report in reports for check in report["checks"])]
+    rows = {one: "" for column in columns for one in column.checks}
+    for one in rows:
+        rows[one] = f'<tr><th scope="row">{_html(one)}</th>{"".join(_cell(column, one) for column in columns)}</tr>'
     digest = b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
-    policy = f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; base-uri 'none'; form-action 'none'"
-    body = "\n".join((*_target_table(columns), *_check_table(columns, ids), *_details(columns)))
-    return (
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
-        '<meta name="referrer" content="no-referrer">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        '<link rel="icon" href="data:,">\n'
-        f"<title>Partstream contract: {len(columns)} targets</title>\n"
-        f"<style>{_STYLE}</style>\n</head>\n<body>\n{body}\n</body>\n</html>\n"
+    return _PAGE.substitute(
+        policy=f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; base-uri 'none'; form-action 'none'",
+        count=len(columns),
+        style=_STYLE,
+        targets="\n".join(map(_target, columns)),
+        names="".join(f'<th scope="col">{one.name}</th>' for one in columns),
+        checks="\n".join(rows.values()),
+        details="\n".join(line for column in columns for line in _details(column)),
     )
 
 
-def _target_table(columns: Iterable[_Column]) -> Iterator[str]:
-    yield "<main>\n<h1>Which promises of the contract each target keeps</h1>"
-    yield "<p>A cell leads to what happened. The kit shows defects, not their absence.</p>"
-    yield '<div class="scroll" tabindex="0" role="region" aria-label="Targets"><table>'
-    yield '<thead><tr><th scope="col">Target</th><th scope="col">Contract</th><th scope="col">Passed</th>'
-    yield '<th scope="col">Not applicable</th><th scope="col">Known</th><th scope="col">Day</th></tr></thead><tbody>'
-    for column in columns:
-        tally = tally_of(column.report)
-        version = _html(column.report.get("contract", ""))
-        cells = (
-            f"{version} {tally.word}",
-            f"{tally.passed} of {tally.judged}",
-            tally.not_applicable,
-            tally.expected,
-            _html(str(column.report.get("date", ""))[:10]),
-        )
-        yield f'<tr><th scope="row"><a href="#t{column.number}">{column.name}</a></th>'
-        yield "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"
-    yield "</tbody></table></div>"
-
-
-def _check_table(columns: Sequence[_Column], ids: Iterable[str]) -> Iterator[str]:
-    yield '<h2 id="matrix">Checks</h2>'
-    yield '<div class="scroll" tabindex="0" role="region" aria-label="Checks by target"><table class="matrix"><thead>'
-    yield '<tr><th scope="col">Check</th>' + "".join(f'<th scope="col">{one.name}</th>' for one in columns)
-    yield "</tr></thead><tbody>"
-    for one in ids:
-        cells = "".join(_cell(column, one) for column in columns)
-        yield f'<tr><th scope="row">{_html(one)}</th>{cells}</tr>'
-    yield "</tbody></table></div>"
+def _target(column: _Column) -> str:
+    report, tally = column.report, tally_of(column.report)
+    cells = (
+        f"{_html(report.get('contract', ''))} {tally.word}",
+        f"{tally.passed} of {tally.judged}",
+        tally.not_applicable,
+        tally.expected,
+        _html(str(report.get("date", ""))[:10]),
+    )
+    head = f'<tr><th scope="row"><a href="#t{column.number}">{column.name}</a></th>'
+    return head + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"
 
 
 def _cell(column: _Column, check_id: str) -> str:
@@ -342,23 +311,20 @@ def _cell(column: _Column, check_id: str) -> str:
     if check is None:
         return '<td><span class="absent">not run</span></td>'
     kind = _kind(check)
-    link = f'<a class="{_class(kind)}" href="#{column.anchor(check_id)}">{_MARKS[kind]} {kind}</a>'
-    return f"<td>{link}</td>"
+    return f'<td><a class="{_class(kind)}" href="#{column.anchor(check_id)}">{_MARKS[kind]} {kind}</a></td>'
 
 
-def _details(columns: Iterable[_Column]) -> Iterator[str]:
-    for column in columns:
-        yield f'<section id="t{column.number}"><h2>{column.name}</h2>'
-        by_scenario: dict[str, list[Mapping[str, Any]]] = {}
-        for check in column.report["checks"]:
-            by_scenario.setdefault(check["scenario"], []).append(check)
-        for scenario, checks in by_scenario.items():
-            yield f"<h3>{_html(scenario)}</h3>"
-            for check in checks:
-                yield from _check(column, check)
-            yield from _transcripts(column.report["transcripts"], checks)
-        yield '<p><a href="#matrix">Back to the table</a></p></section>'
-    yield "</main>"
+def _details(column: _Column) -> Iterator[str]:
+    yield f'<section id="t{column.number}"><h2>{column.name}</h2>'
+    by_scenario: dict[str, list[Mapping[str, Any]]] = {}
+    for check in column.report["checks"]:
+        by_scenario.setdefault(check["scenario"], []).append(check)
+    for scenario, checks in by_scenario.items():
+        yield f"<h3>{_html(scenario)}</h3>"
+        for check in checks:
+            yield from _check(column, check)
+        yield from _transcripts(column.report["transcripts"], checks)
+    yield '<p><a href="#matrix">Back to the table</a></p></section>'
 
 
 def _check(column: _Column, check: Mapping[str, Any]) -> Iterator[str]:

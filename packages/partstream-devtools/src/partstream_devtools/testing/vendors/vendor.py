@@ -306,14 +306,22 @@ def check_signatures(messages: Iterable[ChatMessage]) -> None:
     Raises:
         InvalidRequestError: A signature does not fit.
     """
-    for number, item in _items(messages):
-        options = item.get("providerOptions")
-        for provider, name, said in _SIGNED:
-            beside = options.get(provider) if isinstance(options, Mapping) else None
-            given = beside.get(name) if isinstance(beside, Mapping) else None
-            if given is not None and given != signature(str(item.get(said))):
-                where = f"messages[{number}].{provider}.{name}"
-                raise InvalidRequestError(where, "a signature of something else", "the one that came with it")
+    thoughts = [
+        (number, part)
+        for number, message in enumerate(messages)
+        for part in message.content
+        if isinstance(part, ThinkingPart) and part.metadata
+    ]
+    for number, part in thoughts:
+        listed = (part.metadata or {}).get(ITEMS)
+        for item in objects_in(list(listed) if isinstance(listed, tuple) else listed):
+            options = item.get("providerOptions")
+            for provider, name, said in _SIGNED:
+                beside = options.get(provider) if isinstance(options, Mapping) else None
+                given = beside.get(name) if isinstance(beside, Mapping) else None
+                if given is not None and given != signature(str(item.get(said))):
+                    where = f"messages[{number}].{provider}.{name}"
+                    raise InvalidRequestError(where, "a signature of something else", "the one that came with it")
 
 
 def check_signed_state(brought: Iterable[SignedState | CallWithThinking], model: str) -> None:
@@ -331,13 +339,3 @@ def check_signed_state(brought: Iterable[SignedState | CallWithThinking], model:
             is_wrong = one.signature != signature(one.signed)
         if is_wrong:
             raise one.refusal
-
-
-def _items(messages: Iterable[ChatMessage]) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """The items in the metadata of thinking, each with the number of its message."""
-    for number, message in enumerate(messages):
-        for part in message.content:
-            listed = part.metadata.get(ITEMS) if isinstance(part, ThinkingPart) and part.metadata else None
-            for item in listed if isinstance(listed, list | tuple) else ():
-                if isinstance(item, Mapping):
-                    yield number, item
