@@ -5,7 +5,6 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
@@ -92,8 +91,13 @@ def command(
             outputs = _paced(recording.timed(protocol, options, chunk_size), pace)
         else:
             outputs = recording.outputs(protocol, options, chunk_size)
-        show = _print_summary if summary else _print_json if as_json else partial(_print_text, is_paced=bool(pace))
-        finish = show(outputs)
+        if summary or as_json:
+            finish = _print_rows(outputs, is_whole=summary)
+        else:
+            renderer = StreamRenderer()
+            for output in outputs if pace else _merged(outputs):
+                renderer.show(output)
+            finish = renderer.finish
     except RecordingError as error:
         raise recordings.UnreadableRecordingError(visible(str(error))) from error
     sys.exit(recordings.exit_code_of(finish))
@@ -108,13 +112,6 @@ def _paced(timed: Iterable[tuple[int | None, list[StreamOutput]]], factor: float
         yield from outputs
 
 
-def _print_text(outputs: Iterable[StreamOutput], *, is_paced: bool) -> Finish:
-    renderer = StreamRenderer()
-    for output in outputs if is_paced else _merged(outputs):
-        renderer.show(output)
-    return renderer.finish
-
-
 def _merged(outputs: Iterable[StreamOutput]) -> Iterator[StreamOutput]:
     """The outputs, with pieces of text that follow each other as one: a recording has no pace to show.
 
@@ -127,63 +124,46 @@ def _merged(outputs: Iterable[StreamOutput]) -> Iterator[StreamOutput]:
             yield from run
 
 
-class _Ended:
-    """Passes parts on; keeps what the end row says."""
-
-    def __init__(self) -> None:
-        self._unmapped: Counter[str] = Counter()
-        self._finish: Finish | None = None
-
-    def parts(self, outputs: Iterable[StreamOutput]) -> Iterator[ResponsePart]:
-        for output in outputs:
-            if isinstance(output, Unmapped):
-                self._unmapped[output.type] += 1
-            elif isinstance(output, Finish):
-                self._finish = output
-            else:
-                yield output
-
-    @property
-    def finish(self) -> Finish:
-        if self._finish is None:
-            raise AssertionError("every stream ends with a Finish")
-        return self._finish
-
-    @property
-    def row(self) -> dict[str, Any]:
-        finish = self.finish
-        reason, usage = finish.reason, finish.usage
-        return {
-            "outcome": finish.outcome.value,
-            "finish_reason": None if reason is None else {"unified": reason.unified.value, "raw": reason.raw},
-            "usage": None if usage is None else {name: getattr(usage, name) for name in _COUNTS},
-            "error": _error(finish.error),
-            "unmapped": dict(self._unmapped),
-            **({"explanation": finish.explanation} if finish.explanation else {}),
-            **({"edits": list(finish.edits)} if finish.edits else {}),
-        }
+def _print_rows(outputs: Iterable[StreamOutput], *, is_whole: bool) -> Finish:
+    """Prints a row for each part and for the end, or one that can be compared with what another parser makes of it."""
+    parts: list[ResponsePart] = []
+    unmapped: Counter[str] = Counter()
+    finish: Finish | None = None
+    for output in outputs:
+        if isinstance(output, Unmapped):
+            unmapped[output.type] += 1
+        elif isinstance(output, Finish):
+            finish = output
+        elif is_whole:
+            parts.append(output)
+        else:
+            _print_line(part_json(output))
+    if finish is None:
+        raise AssertionError("every stream ends with a Finish")
+    _print_line((_summary(parts) if is_whole else {"type": "end"}) | _end_row(finish, unmapped))
+    return finish
 
 
-def _print_json(outputs: Iterable[StreamOutput]) -> Finish:
-    ended = _Ended()
-    for part in ended.parts(outputs):
-        _print_line(part_json(part))
-    _print_line({"type": "end", **ended.row})
-    return ended.finish
-
-
-def _print_summary(outputs: Iterable[StreamOutput]) -> Finish:
-    """One object that can be compared with what another parser makes of the stream."""
-    ended = _Ended()
-    parts = list(ended.parts(outputs))
+def _summary(parts: list[ResponsePart]) -> dict[str, Any]:
     calls = [part_json(part) for part in parts if isinstance(part, ToolCallPart)]
-    whole = {
+    return {
         "text": "".join(part.value for part in parts if isinstance(part, TextPart)),
         "thinking": "".join(part.value for part in parts if isinstance(part, ThinkingPart)),
         "tool_calls": [{name: value for name, value in call.items() if name != "type"} for call in calls],
     }
-    _print_line(whole | ended.row)
-    return ended.finish
+
+
+def _end_row(finish: Finish, unmapped: Counter[str]) -> dict[str, Any]:
+    reason, usage = finish.reason, finish.usage
+    return {
+        "outcome": finish.outcome.value,
+        "finish_reason": None if reason is None else {"unified": reason.unified.value, "raw": reason.raw},
+        "usage": None if usage is None else {name: getattr(usage, name) for name in _COUNTS},
+        "error": _error(finish.error),
+        "unmapped": dict(unmapped),
+        **({"explanation": finish.explanation} if finish.explanation else {}),
+        **({"edits": list(finish.edits)} if finish.edits else {}),
+    }
 
 
 def _print_line(row: dict[str, Any]) -> None:

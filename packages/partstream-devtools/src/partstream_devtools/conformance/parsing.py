@@ -385,26 +385,16 @@ _ARGUMENT_SIZE: Final = 8
 """The most characters of a call's arguments in one event, so that they come in pieces."""
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerStream:
-    """The bytes of one stream in the pieces in which they arrive, and the error of the connection after them."""
-
-    pieces: tuple[bytes, ...]
-    error: Exception | None = None
-
-    @property
-    def data(self) -> bytes:
-        """All bytes."""
-        return b"".join(self.pieces)
-
-
 def answer_stream(
     protocol: Protocol,
     answer: ScriptedAnswer,
     messages: Sequence[ChatMessage] = (),
     options: RequestOptions | None = None,
-) -> AnswerStream:
-    """The stream of an answer to a conversation, in a protocol that answers can be written in."""
+) -> tuple[list[bytes], Exception | None]:
+    """The stream of an answer to a conversation, in a protocol that answers can be written in.
+
+    Returns the bytes in the pieces in which they arrive, and the error of the connection after them.
+    """
     asked = InboundRequest("scripted", tuple(messages), options or RequestOptions())
     assert protocol.write_response is not None  # noqa: S101 - checked where the target is made
     writes = protocol.write_response()
@@ -415,10 +405,9 @@ def answer_stream(
         steps, parse_choices(answer.fault), faults.ReplyContext(1, 0.0, lambda _status, _message: b"")
     )
     is_reset = any(isinstance(step, faults.End) and step.kind is faults.EndKind.RESET for step in done)
-    return AnswerStream(
-        tuple(step.data for step in done if isinstance(step, faults.Send)),
-        ConnectionResetError("the connection was reset in the middle of the answer") if is_reset else None,
-    )
+    pieces = [step.data for step in done if isinstance(step, faults.Send)]
+    reset = ConnectionResetError("the connection was reset in the middle of the answer")
+    return pieces, reset if is_reset else None
 
 
 def form_of(protocol: Protocol) -> StreamForm:
@@ -480,8 +469,8 @@ class ParserProvider(provider.LanguageModelChatProvider):
         """
         if self._script is None:
             raise CallerError("a parser answers a script alone")
-        stream = answer_stream(self._protocol, self._script.answer_to(messages), messages, options)
-        async for output in self.parser.read(stream.pieces, stream.error):
+        pieces, error = answer_stream(self._protocol, self._script.answer_to(messages), messages, options)
+        async for output in self.parser.read(pieces, error):
             if not isinstance(output, Finish):
                 progress.report(output)  # type: ignore[arg-type]  # what it is is judged
             elif isinstance(progress, provider.FinishingProgress):

@@ -479,16 +479,12 @@ def read_baseline(path: Path) -> Baseline:
     with BaselineError.reading(path):
         data = path.read_bytes()
         value: Any = loads(data) if path.suffix == ".json" else loads_toml(data.decode())
-    if (
-        not isinstance(value, dict)
-        or set(value) != {"expected"}
-        or not (
-            isinstance(value["expected"], dict) and all(isinstance(item, str) for item in value["expected"].values())
-        )
-    ):
-        expected = "expected one table named `expected`, from the id of a check to the reason"
-        raise BaselineError(str(path), expected)
-    return Baseline(MappingProxyType(value["expected"]))
+    match value:
+        case {"expected": dict() as expected, **others} if not others and all(
+            isinstance(reason, str) for reason in expected.values()
+        ):
+            return Baseline(MappingProxyType(expected))
+    raise BaselineError(str(path), "expected one table named `expected`, from the id of a check to the reason")
 
 
 def baseline_text(results: Iterable[CheckResult], reason: str = "") -> str:

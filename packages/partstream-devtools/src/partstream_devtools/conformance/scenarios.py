@@ -276,7 +276,7 @@ _MOST_NAMES: Final = 20
 async def _same_parts(parser: parsing.Parser, protocol: Protocol) -> Mapping[str, list[Breach]]:
     if parser.takes is parsing.Takes.BYTES:
         raise NotJudged("the parser takes all bytes at once")
-    data = parsing.answer_stream(protocol, _ANSWER).data
+    data = b"".join(parsing.answer_stream(protocol, _ANSWER)[0])
     whole = await parsing.told_of(parser, [data])
     if whole.failed is not None:
         raise NotJudged(f"the parser fails at the stream in one piece: {whole.failed}")
@@ -300,7 +300,7 @@ def _cuts(data: bytes) -> Iterator[tuple[str, list[bytes]]]:
 
 
 async def _whole_calls(parser: parsing.Parser, protocol: Protocol) -> Mapping[str, list[Breach]]:
-    data = parsing.answer_stream(protocol, _ANSWER).data
+    data = b"".join(parsing.answer_stream(protocol, _ANSWER)[0])
     wanted = [(call.name, dict(call.arguments)) for call in _ANSWER.calls]
     found = []
     for place in range(1, len(data), max(len(data) // _MOST_CUTS, 1)):
@@ -349,7 +349,7 @@ _TOKENS: Final = (int(USAGE.input_tokens or 0), int(USAGE.output_tokens or 0))
 
 
 async def _form(change: _Change, parser: parsing.Parser, protocol: Protocol) -> Mapping[str, list[Breach]]:
-    pieces = change(parsing.answer_stream(protocol, _SAID).pieces)
+    pieces = change(parsing.answer_stream(protocol, _SAID)[0])
     calls = tuple((call.name, dict(call.arguments)) for call in _SAID.calls)
     return await _shaped(parser, pieces, parsing.ShapeOutcome(_SAID.text, calls=calls, tokens=_TOKENS))
 

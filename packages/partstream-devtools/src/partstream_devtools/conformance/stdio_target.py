@@ -174,21 +174,18 @@ class PipedProvider(LanguageModelChatProvider):
         try:
             while data := await self._reader.read(_READ_SIZE):
                 for message in connection.receive(data):
-                    if isinstance(message, Response):
-                        self._answered(message)
-                    elif isinstance(message, Notification) and message.method == "$/progress":
-                        self._came(message.params)
+                    match message:
+                        case Response(id=int() as number):
+                            self._under_way.pop(number, None)
+                            answered = self._waiting.get(number)
+                            if answered is not None and not answered.done():
+                                answered.set_result(message)
+                        case Notification(method="$/progress"):
+                            self._came(message.params)
         finally:
             for answered in self._waiting.values():
                 if not answered.done():
                     answered.set_exception(ConnectionError("the process has ended, or closed its output"))
-
-    def _answered(self, response: Response) -> None:
-        if isinstance(response.id, int):
-            self._under_way.pop(response.id, None)
-        answered = self._waiting.get(response.id) if isinstance(response.id, int) else None
-        if answered is not None and not answered.done():
-            answered.set_result(response)
 
     def _came(self, params: Any) -> None:
         token = params.get("token")

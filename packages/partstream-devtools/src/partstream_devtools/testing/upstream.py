@@ -39,14 +39,10 @@ if TYPE_CHECKING:
 # ---- The provider ----
 
 
-def _cents_for_a_million(price: str) -> float:
-    """The price of a token in US dollars as a cost of :class:`partstream.lm.provider.ModelFields`."""
-    return float(Decimal(price) * 100 * 1_000_000)
-
-
+_CENTS_FOR_A_MILLION: Final = 100 * 1_000_000
 _EXTRA: Final = {
-    "inputCost": _cents_for_a_million(INPUT_PRICE),
-    "outputCost": _cents_for_a_million(OUTPUT_PRICE),
+    "inputCost": float(Decimal(INPUT_PRICE) * _CENTS_FOR_A_MILLION),
+    "outputCost": float(Decimal(OUTPUT_PRICE) * _CENTS_FOR_A_MILLION),
     "configurationSchema": {"properties": {"reasoningEffort": {"type": "string"}}},
 }
 REPLAY_MODELS: Final = tuple(replace(model, extra=_EXTRA) for model in MODELS)
