@@ -14,10 +14,9 @@ from partstream.tokens.accounting import TokenAccounting
 from partstream.tokens.ledger import Ledger, open_ledger
 from partstream.tokens.records import Sample
 from partstream.upstream.requests import RefusedFields
-from partstream_hub.app import hub_app
+from partstream_hub.app import SharedCounts, UseStore, hub_app
 from partstream_hub.budgets import WorkerSettings
 from partstream_hub.hub import HubSettings
-from partstream_hub.shared_counts import SharedCounts, UseStore
 from partstream_hub.store.store import HubStore
 from partstream_hub.store.values import LearnedRow, StoreUnreachableError
 from tokens.ledgers import MODEL, answer, expect
@@ -143,7 +142,7 @@ def test_while_the_database_is_away_facts_wait_in_bounded_memory(
     answer(first.accounting, 777)
     with pytest.raises(StoreUnreachableError):
         asyncio.run(first.shared.exchange())
-    monkeypatch.setattr("partstream_hub.shared_counts._MOST_WAITING", 50)
+    monkeypatch.setattr("partstream_hub.app._MOST_WAITING", 50)
     for number in range(200):
         first.ledger.keep_sample(f"family {number}", Sample(1.5, 500.0))
     with pytest.raises(StoreUnreachableError):
@@ -210,7 +209,7 @@ def test_an_answer_without_input_tokens_tells_nothing(workers: list[Worker]) -> 
 def test_the_workers_of_a_hub_share_what_their_providers_learn(
     hub_database: HubDatabase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("partstream_hub.shared_counts._SECONDS", 0.02)
+    monkeypatch.setattr("partstream_hub.app._SECONDS", 0.02)
     hub_database.migrated()
     ledgers = [Ledger(), Ledger()]
     settings = HubSettings(locks=tmp_path / "locks", worker=WorkerSettings(heartbeat_seconds=0.05))

@@ -135,7 +135,7 @@ class DirectoryRecord:
 
 
 class LearnedRow(NamedTuple):
-    """A fact about tokens that one worker has learned and all use; `shared_counts.py` knows what is in it."""
+    """A fact about tokens that one worker has learned and all use; `app.py` knows what is in it."""
 
     key: str  # what it is about: a later fact with the same key takes its place
     kind: str
