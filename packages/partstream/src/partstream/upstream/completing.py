@@ -137,8 +137,11 @@ class Completing:
             try:
                 await ask(way)
             except errors.EmptyAnswerError:
-                if not self._is_nothing(question):
+                last = question.progress.last
+                if last is None or (last.reason is not None and last.reason.unified is not UnifiedFinishReason.STOP):
                     raise
+                # Nothing belongs at the cursor: the answer is complete.
+                question.progress.attempt_ended(replace(last, outcome=Outcome.COMPLETED, error=None))
             except errors.LanguageModelError as error:
                 if way is tried[-1] or not question.may_be_asked_again or not refuses(error):
                     raise
@@ -149,15 +152,6 @@ class Completing:
             while len(self._known) > MOST_KNOWN:
                 del self._known[next(iter(self._known))]
             return
-
-    @staticmethod
-    def _is_nothing(question: ModelCall) -> bool:
-        """Whether an empty answer says that nothing belongs at the cursor; it is complete then."""
-        last = question.progress.last
-        if last is None or (last.reason is not None and last.reason.unified is not UnifiedFinishReason.STOP):
-            return False
-        question.progress.attempt_ended(replace(last, outcome=Outcome.COMPLETED, error=None))
-        return True
 
 
 class BareProgress:

@@ -391,6 +391,7 @@ class LookingReader:
     Attributes:
         failing: Whether the upstream has reported an error and may still say more about it.
         ending: Whether the end is near: what still comes, comes at once.
+        passage: What takes the bytes; another object for a while, where another thread reads.
         paused: None: a pause is the end of these bytes, and their client goes on with it.
     """
 
@@ -409,7 +410,7 @@ class LookingReader:
         self._make_reader = make_reader
         self._made: StreamReader | None = None
         self._glance = glance
-        self._passage = passage
+        self.passage = passage
         self._ends = event_ends
         self._borders = EventBorders(event_ends) if event_ends else ArrayBorders()
         self._last: list[StreamOutput] | None = None  # the end of the answer, once it was read
@@ -436,9 +437,9 @@ class LookingReader:
         some servers give a stream where a document was asked for, or the other way round."""
         self._redactor, self._passes = redactor, fits
         if fits:
-            self._passage.head(status, returned_headers(headers, redactor))
+            self.passage.head(status, returned_headers(headers, redactor))
         else:
-            self._passage.leave()
+            self.passage.leave()
 
     def feed(self, data: bytes) -> list[StreamOutput]:
         """Passes bytes on, and reads them. Until the answer begins, it is read event by event: the first word does not
@@ -449,7 +450,7 @@ class LookingReader:
         """
         if (glance := self._glance) is not None and self._last is None and (said := glance.read(data)) is not None:
             return self._glanced(glance, data, said)
-        if self._passage.has_begun or not self._ends:
+        if self.passage.has_begun or not self._ends:
             return self._feed(data)
         outputs: list[StreamOutput] = []
         at = 0
@@ -457,7 +458,7 @@ class LookingReader:
             outputs += self._feed(data[at : end.end()])
             at = end.end()
             if says_something(outputs):
-                self._passage.commit()
+                self.passage.commit()
                 break
         return outputs + self._feed(data[at:]) if at < len(data) else outputs
 
@@ -468,8 +469,8 @@ class LookingReader:
             data = data.replace(hidden, b"", 1)
         if data:
             self._pass_on(data, is_error=False)
-        if said and said[0] is not glance.finish and not self._passage.has_begun:
-            self._passage.commit()
+        if said and said[0] is not glance.finish and not self.passage.has_begun:
+            self.passage.commit()
         if glance.finish is not None:
             self._last, said = said, []
         return said
@@ -495,13 +496,9 @@ class LookingReader:
 
     def put_off(self) -> PutOff:
         """From now on, what the client gets is kept, until :meth:`PutOff.go_on`: another thread reads."""
-        later = PutOff(self, self._passage)
-        self._passage = cast("Passage", later)
+        later = PutOff(self, self.passage)
+        self.passage = cast("Passage", later)
         return later
-
-    def pass_to(self, passage: Passage) -> None:
-        """Gives what follows to a passage."""
-        self._passage = passage
 
     def feed_document(self, data: bytes) -> list[StreamOutput]:
         """Passes a whole document on, and reads it."""
@@ -531,7 +528,7 @@ class LookingReader:
         if is_whole and (rest := self._borders.rest()):
             self._pass_on(rest, is_error=True)
         if self._passes:
-            self._passage.end(is_whole=is_whole)
+            self.passage.end(is_whole=is_whole)
 
     def _shown(self, data: bytes, hides: Callable[[bytes], bool]) -> bytes:
         """Whole events without those that are hidden; in linear time, as a read may have thousands of them."""
@@ -549,7 +546,7 @@ class LookingReader:
         """Passes bytes on; those of an error without secrets."""
         if self._passes:
             redactor = self._redactor if is_error else None
-            self._passage.data(data if redactor is None else redactor.redact_bytes(data))
+            self.passage.data(data if redactor is None else redactor.redact_bytes(data))
 
 
 class PutOff:
@@ -567,7 +564,7 @@ class PutOff:
 
     async def go_on(self) -> None:
         """Does all of it; bytes go on in pieces, each with a turn of the event loop."""
-        self._reader.pass_to(self._passage)
+        self._reader.passage = self._passage
         for name, arguments, named in self._calls:
             getattr(self._passage, name)(*arguments, **named)
             await asyncio.sleep(0)

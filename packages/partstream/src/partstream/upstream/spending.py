@@ -298,8 +298,16 @@ class SpendingFile:
             if limits.budget is not None:
                 standing = self._standing(connection, limits, parsed_budget(limits.budget), upstream)
                 if standing.spent + standing.reserved >= standing.budget.limit:
-                    error = _reached(standing)
-                    is_spent = standing.spent >= standing.budget.limit
+                    budget, resets_at = standing.budget, standing.resets_at
+                    is_spent = standing.spent >= budget.limit
+                    error = BudgetReachedError(
+                        standing.owner,
+                        budget_text(budget),
+                        amount_text(budget.unit, standing.spent),
+                        "" if is_spent else amount_text(budget.unit, standing.reserved),
+                        resets_at,
+                        f"{datetime.fromtimestamp(resets_at, UTC).astimezone():%Y-%m-%d at %H:%M}",
+                    )
                     return error if is_spent else Wait(error.statement, error)
             begun = token_hex(8)
             row = (begun, self._name, upstream, now, bound.nanodollars, bound.tokens)
@@ -382,18 +390,6 @@ class SpendingFile:
 def _day(seconds: float) -> str:
     """The day in the local calendar."""
     return datetime.fromtimestamp(seconds, UTC).astimezone().date().isoformat()
-
-
-def _reached(standing: Standing) -> BudgetReachedError:
-    unit, budget = standing.budget.unit, standing.budget
-    return BudgetReachedError(
-        standing.owner,
-        budget_text(budget),
-        amount_text(unit, standing.spent),
-        amount_text(unit, standing.reserved) if standing.spent < budget.limit else "",
-        standing.resets_at,
-        f"{datetime.fromtimestamp(standing.resets_at, UTC).astimezone():%Y-%m-%d at %H:%M}",
-    )
 
 
 # ---- The requests of one upstream ----
