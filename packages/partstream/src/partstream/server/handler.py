@@ -1082,7 +1082,7 @@ class RequestHandler:
         finish, progress, rows, head = self.finish, self._progress, self._usage_rows, self._buffered.head
         first = progress.first_part_at
         costs = [row.cost for row in rows if row.cost is not None]  # what the upstreams cost, where it is known
-        self._report(
+        self._observed = self._observation(
             _CLIENT_LEFT if head is None else head.status,
             model=self._model.id,
             provider=self._begin_current().upstream or self._model.provider_name,
@@ -1101,16 +1101,13 @@ class RequestHandler:
             violations=sum(self._violations.values()),
             unsaid=() if self._unsaid is None else self._unsaid.names,
         )
+        self.state.observe(self._observed, self._trace)
 
     def observe_unanswered(self, error: Exception, status: int = _CLIENT_LEFT) -> None:
         """Reports a request that was refused, or whose client left before it was whole, to all who count responses."""
-        if isinstance(error, requests.ClientLeftError):
-            self._report(status, is_cancelled=True)
-        else:
-            self._report(status, error=requests.failure_of(error).kind.name.lower())
-
-    def _report(self, status: int, **known: Any) -> None:
-        self._observed = self._observation(status, **known)
+        has_left = isinstance(error, requests.ClientLeftError)
+        kind = None if has_left else requests.failure_of(error).kind.name.lower()
+        self._observed = self._observation(status, is_cancelled=has_left, error=kind)
         self.state.observe(self._observed, self._trace)
 
     def _observation(
