@@ -55,6 +55,8 @@ def require_acp(what: str) -> None:
 
 MOST_LINE: Final = 64 * 2**20
 """The most bytes of a message: a prompt may hold several images."""
+SHORTEST_KEY: Final = 8
+"""Characters of a setting that is hidden in errors; a shorter one may be any word."""
 
 _logger = logging.getLogger("partstream.acp")
 

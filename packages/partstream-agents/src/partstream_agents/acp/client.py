@@ -53,7 +53,7 @@ from partstream.runtime.answer_files import BoundedFolder, FileLimits
 from partstream.runtime.client_failures import FailureKind
 from partstream.runtime.simple import text_of, user_request
 from partstream_agents import adapter
-from partstream_agents.acp import MOST_LINE, Lines, end_program, program_lines
+from partstream_agents.acp import MOST_LINE, SHORTEST_KEY, Lines, end_program, program_lines
 from partstream_agents.agent_model import AgentModel, as_model
 from partstream_agents.answer import question_of, read_reply
 from partstream_agents.run import spoken_digest
@@ -74,8 +74,6 @@ _MOST_WAITING: Final = 16 * 2**20
 _MOST_CHANGED: Final = 2_000
 """Lines between the first and the last change of a file, in which single changes are looked for: that takes their
 square."""
-_SHORTEST_KEY: Final = 8
-"""Characters of a variable that is a key by its name; a shorter one may be any word."""
 _MOST_ERRORS: Final = 3
 """Lines of the program's standard error that an error shows."""
 
@@ -717,7 +715,7 @@ class AcpProgram:
     async def _listen(self, process: asyncio.subprocess.Process) -> None:
         """Reads what the program says beside the protocol, for the log and for errors, without the keys that it got."""
         given = (os.environ | self._environment).items()
-        redactor = Redactor(value for name, value in given if names_a_secret(name) and len(value) >= _SHORTEST_KEY)
+        redactor = Redactor(value for name, value in given if names_a_secret(name) and len(value) >= SHORTEST_KEY)
         assert process.stderr is not None  # noqa: S101 - for the type checker: it is a pipe
         while data := await process.stderr.read(65_536):
             for line in redactor.redact(data.decode(errors="replace")).splitlines():

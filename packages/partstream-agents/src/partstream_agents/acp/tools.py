@@ -35,7 +35,7 @@ from partstream.lm.inner_activity import InnerCall, plain_value, shown_call
 from partstream.lm.messages import Tool
 from partstream.lm.parts import DataPart, TextPart
 from partstream.runtime.tool_loop import ToolFunction, tool_result_content
-from partstream_agents.acp import MOST_LINE, end_program, program_lines
+from partstream_agents.acp import MOST_LINE, SHORTEST_KEY, end_program, program_lines
 from partstream_agents.acp.content import Update, shown_result
 
 if TYPE_CHECKING:
@@ -536,15 +536,14 @@ async def _believe(_tool: str, _result: Any) -> None:
 
 
 def _secrets_of(server: McpServer) -> Redactor:
-    """Hides what the person has put into the settings of a server."""
+    """Hides what the person has put into the settings of a server, but words."""
+    given: list[str] = []
     if isinstance(server, schema.McpServerStdio):
-        return Redactor(one.value for one in server.env)
-    if isinstance(server, schema.AcpMcpServer):
-        return Redactor()
-    queried = (value for _, value in parse_qsl(urlsplit(server.url).query))
-    return Redactor(
-        one for value in (*(one.value for one in server.headers), *queried) for one in secrets_in_header(value)
-    )
+        given = [one.value for one in server.env]
+    elif not isinstance(server, schema.AcpMcpServer):
+        given = [value for _, value in parse_qsl(urlsplit(server.url).query)]
+        given += (secret for one in server.headers for secret in secrets_in_header(one.value))
+    return Redactor(one for one in given if len(one) >= SHORTEST_KEY)
 
 
 @asynccontextmanager

@@ -32,7 +32,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Collection, Iterator, Mapping
 from functools import partial
-from itertools import count
 from typing import Any, Final
 
 from partstream.codec.checks import dataclass, field
@@ -219,28 +218,24 @@ class ToolCalls:
     def read_snapshot(self, event: JSONObject) -> None:
         """Takes the whole conversation as the agent sees it: the calls without a result after the last user message,
         which the events of LangGraph's server lack in part (docs/wires/ai-sdk.md#ag-ui-calls)."""
-        said: dict[int, tuple[str, JSONObject]] = {}
+        said: list[tuple[str, JSONObject] | None] = []
         places: dict[str, deque[int]] = {}
-        numbers = count()
         for message in objects(event, "messages"):
             role = identifier(message, "role")
             if role == "user":
-                said, places = {}, {}
+                said, places = [], {}
             elif role == "tool" and (answered := places.get(identifier(message, TOOL_CALL_ID) or "")):
-                del said[answered.popleft()]
+                said[answered.popleft()] = None
             for wire in objects(message, "toolCalls"):
                 if (call_id := identifier(wire, "id")) is not None and call_id not in self._over:
-                    said[place := next(numbers)] = call_id, wire | {PARENT: message.get("id")}
-                    places.setdefault(call_id, deque()).append(place)
+                    places.setdefault(call_id, deque()).append(len(said))
+                    said.append((call_id, wire | {PARENT: message.get("id")}))
         known: dict[str, Iterator[_Call]] = {}
-        for call_id, wire in said.values():
+        for call_id, wire in filter(None, said):
             function = mapping(wire, "function")
-            if call_id not in known:
-                known[call_id] = iter([*self._by_id.get(call_id, ())])
-            call = next(known[call_id], None)
+            call = next(known.setdefault(call_id, iter(self._by_id.get(call_id, ()))), None)
             if call is None:
-                new = _Call(call_id, identifier(function, "name"), identifier(wire, PARENT), self.step)
-                call = self._open(new)
+                call = self._open(_Call(call_id, identifier(function, "name"), identifier(wire, PARENT), self.step))
             if not call.json.is_begun or read_pieces(call.json.pieces).value is None:
                 call.json = OpenJson()
                 call.json.pieces.append(text(function, "arguments"))
