@@ -29,7 +29,9 @@ _HEAD: Final = """\
 several variants; `tools/attacks.toml` names the rows of tests too. A row whose test does not exist fails the build.
 
 `make test PART=fuzz` damages streams, bodies, socket messages, files, bundles, recordings and settings for as long as
-one likes. `make bench WHAT=soak` has clients behave badly, within the memory of a pod.
+one likes. `make bench WHAT=soak` has clients behave badly, within the memory of a pod. `cli/test_pod.py` starts a pod's
+command within its memory, and where Linux lets it, without capabilities and with a file system that is read-only. The
+pod's user, its network and its kubelet are not simulated.
 
 | area | tried | what happens | shown by |
 |---|---|---|---|

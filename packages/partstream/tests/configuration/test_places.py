@@ -118,6 +118,13 @@ def test_a_file_that_was_named_must_be_there(tmp_path: Path):
     assert layer_of(tmp_path / "none.toml", must_exist=False).given == {}
 
 
+@pytest.mark.skipif(os.name != "posix", reason="this system has no named pipes")
+def test_a_pipe_in_the_place_of_a_file_that_nobody_named_is_refused_at_once(tmp_path: Path):
+    os.mkfifo(tmp_path / "partstream.toml")
+    with pytest.raises(ConfigurationError, match="a pipe"):
+        layer_of(tmp_path / "partstream.toml", must_exist=False)
+
+
 @pytest.mark.skipif(os.name != "posix", reason="modes of POSIX")
 @pytest.mark.parametrize(("mode", "noted"), [(0o644, True), (0o600, False), (0o640, False)])
 def test_a_file_with_a_key_that_everyone_can_read_is_noted(tmp_path: Path, mode: int, noted: bool):

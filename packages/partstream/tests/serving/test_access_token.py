@@ -89,6 +89,13 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path, name):
         given_token({}, tmp_path / name)
 
 
+@posix
+def test_a_pipe_in_the_place_of_the_machines_token_is_refused_at_once(tmp_path):
+    os.mkfifo(tmp_path / "token")
+    with pytest.raises(UnusableTokenError, match="a pipe"):
+        machine_token(tmp_path / "token")
+
+
 def test_a_folder_that_cannot_be_written_is_named(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(UnusableTokenError, match="expected a file that can be written"):

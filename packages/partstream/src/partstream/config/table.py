@@ -344,6 +344,8 @@ def read_document(path: Path, *, must_exist: bool) -> dict[str, Any]:
         ConfigurationError: It cannot be read, is no TOML, or is missing although it must exist.
     """
     try:
+        if not must_exist and path.is_fifo():  # nobody has named it, so nobody writes into it
+            raise kinds.ConfigurationError(str(path), "a pipe", "a file that can be read")
         with path.open("rb") as file:
             content = file.read(_MAX_BYTES + 1)
     except (FileNotFoundError, NotADirectoryError):
