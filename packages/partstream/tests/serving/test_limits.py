@@ -213,7 +213,7 @@ def _loaded() -> Iterator[None]:
     gc.unfreeze()
 
 
-@one_test_for(("path", "body"), LARGE.values(), ids=LARGE)
+@pytest.mark.parametrize(("path", "body"), LARGE.values(), ids=LARGE)
 def test_others_have_their_turn_while_a_large_request_is_answered(
     monkeypatch: pytest.MonkeyPatch, path: str, body: bytes
 ) -> None:
@@ -262,7 +262,7 @@ def test_what_a_large_request_took_is_freed_soon_after_its_end() -> None:
     asyncio.run(test())
 
 
-@one_test_for(("path", "body", "status"), TOO_MUCH.values(), ids=TOO_MUCH)
+@pytest.mark.parametrize(("path", "body", "status"), TOO_MUCH.values(), ids=TOO_MUCH)
 def test_a_request_of_too_much_is_refused_by_the_name_of_the_limit_before_it_takes_memory(
     monkeypatch: pytest.MonkeyPatch, path: str, body: bytes, status: int
 ) -> None:
@@ -399,7 +399,7 @@ SHORT_OF_TOO_LONG = b"hello big " * (limits.MOST_ANSWER_TEXT // 10 - 100)
 TOO_LONG = b"hello big " * (8 * MEBIBYTE // 10)
 
 
-@one_test_for("vendor", VENDORS, ids=lambda vendor: vendor.name)
+@pytest.mark.parametrize("vendor", VENDORS, ids=lambda vendor: vendor.name)
 @one_test_for("client", [None, RESPONSES_VENDOR], ids=["its own", "Responses"])
 @pytest.mark.parametrize("text", [SHORT_OF_TOO_LONG, TOO_LONG], ids=["as long as it may be", "too long"])
 @pytest.mark.parametrize("stream", [True, False], ids=["stream", "document"])
@@ -513,7 +513,7 @@ def test_others_have_their_turn_while_a_large_picture_is_written(
         (ToolCallPart("c", "f", {"k": "a" * (4 * limits.MOST_ARGUMENT_BYTES)}), "bytes of the arguments of one call"),
     ],
 )
-@one_test_for("client", VENDORS, ids=lambda vendor: vendor.name)
+@pytest.mark.parametrize("client", VENDORS, ids=lambda vendor: vendor.name)
 def test_an_answer_of_too_much_is_refused_whoever_gives_it(
     monkeypatch: pytest.MonkeyPatch, client: Vendor, part: Any, what: str
 ) -> None:
