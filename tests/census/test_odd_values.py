@@ -1,4 +1,4 @@
-"""A request of the official types with an object, a list or half a character in the place of any value: it is written
+"""A request of the official types with an object, a list or half a character instead of any value: it is written
 for another wire, or refused by a typed error."""
 
 import re
