@@ -168,6 +168,32 @@ def test_an_event_loop_gives_a_transaction_up_and_says_where_it_may_have_been_co
     quieted.close()
 
 
+@one_test_for("is_begun", [False, True])
+@one_test_for("is_at_once", [False, True])
+def test_a_connection_that_breaks_makes_a_database_unreachable_and_not_unusable(
+    is_begun: bool, is_at_once: bool, postgres_address: str
+) -> None:
+    quieted = QuietedPostgres(postgres_address)
+    store = opened_store(quieted.address)
+    store.migrate()
+
+    def broken(work: Transaction) -> float:
+        work.now()
+        quieted.close()
+        work.run("SELECT pg_sleep(0)")
+        return len(work.rows("SELECT 1"))
+
+    if not is_begun:
+        quieted.close()
+    action = broken if is_begun else Transaction.now
+    if is_at_once:
+        assert store.run_at_once(action) is None
+    with pytest.raises(StoreUnreachableError):
+        store.run(action)
+    store.close()
+    quieted.close()
+
+
 def test_a_server_that_accepts_and_says_nothing_keeps_nobody_waiting_from_the_beginning(tmp_path: Path):
     silent = socket.create_server(("127.0.0.1", 0))
     address = f"postgresql://ana:pw@127.0.0.1:{silent.getsockname()[1]}/hub?sslmode=disable&connect_timeout=2"

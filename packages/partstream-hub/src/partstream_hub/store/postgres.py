@@ -129,7 +129,8 @@ class _Connection:
             result = self._result()
             is_question = self._unread.popleft()
             if result.status == pq.ExecStatus.FATAL_ERROR:
-                raise errors.error_from_result(result)
+                error = errors.error_from_result(result)
+                raise error if error.sqlstate else psycopg.OperationalError  # of libpq itself: the connection is lost
             if is_question:
                 self._values.set_pgresult(result)
                 answers.append(self._values.load_rows(0, result.ntuples, tuple))
@@ -137,9 +138,13 @@ class _Connection:
 
     def _result(self) -> Any:
         while True:
-            while not self._wire.is_busy():
+            for _ in range(2):  # between two results is the end of a statement
+                if self._wire.is_busy():
+                    break
                 if (result := self._wire.get_result()) is not None:
                     return result
+            else:
+                raise psycopg.OperationalError
             events = selectors.EVENT_READ | selectors.EVENT_WRITE * self._wire.flush()
             self._selector.modify(self._wire.socket, events)
             if not self._selector.select(None if self.ends is None else max(0.0, self.ends - time.monotonic())):
