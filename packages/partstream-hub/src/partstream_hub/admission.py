@@ -69,11 +69,11 @@ class HubAdmission:
     """Decides for the people of one hub, and asks the owner's policy; see
     :class:`partstream.server.settings.Admission`. A request that is refused ends with a `RequestFailedError`."""
 
-    def __init__(self, hub: Hub, policy: HubPolicy | None = None, counters: Counters | None = None) -> None:
+    def __init__(self, hub: Hub, policy: HubPolicy | None = None) -> None:
         self._hub = hub
         self._policy = policy
         self._gate = RateGate()
-        self._counters = counters or Counters()
+        self._counters = Counters()
         hub.worker.on_did_change_directory(self._gate.keep)
 
     @property

@@ -156,13 +156,13 @@ def read_usage(
     by: Iterable[GroupBy],
     *,
     person: str | None = None,
-    most: int | None = MOST_GROUPS,
+    most: int = MOST_GROUPS,
     stacked: int = STACKED,
 ) -> UsageReport:
     """What the answers of some days took, of one person or of all.
 
     Args:
-        most: The most groups of a column that are named; None for all.
+        most: The most groups of a column that are named.
         stacked: How many groups of a column are divided into days.
     """
     columns = tuple(dict.fromkeys(by))
@@ -183,14 +183,14 @@ def read_usage(
     return _report(days, columns, store.read(statement, [*chain(*bounds), *persons]))
 
 
-def _parts(columns: Sequence[GroupBy], most: int | None, stacked: int) -> Iterator[str]:
+def _parts(columns: Sequence[GroupBy], most: int, stacked: int) -> Iterator[str]:
     """Rows of: what they are of, the number of the day or None, three names, the sums, the time of the last answer."""
     yield _selected("day", "place", (), "GROUP BY place")
     for by in columns:
         names = NAMES[by]
         grouped = f"GROUP BY {', '.join(names)}"
         ordered = f"{grouped} ORDER BY {_LARGEST}, {', '.join(names)}"
-        limited = grouped if most is None else f"{ordered} LIMIT {int(most)}"
+        limited = f"{ordered} LIMIT {int(most)}"
         yield f"SELECT * FROM ({_selected(by.value, 'CAST(NULL AS BIGINT)', names, limited)}) AS shown"  # noqa: S608
         yield (
             f"SELECT '{by.value} groups', NULL, '', '', '', COUNT(*){', 0' * (len(_COUNTED) - 1)}, NULL "  # noqa: S608
