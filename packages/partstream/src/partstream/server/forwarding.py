@@ -30,7 +30,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qsl, quote, urlencode
 
-from partstream.codec.checks import narrow, replace
+from partstream.codec.checks import dataclass, narrow, replace
 from partstream.codec.json_codec import JSONDecodeError, dumps, loads
 from partstream.codec.limits import LARGE_BYTES
 from partstream.codec.text import bare_media_type
@@ -38,7 +38,7 @@ from partstream.errors import LanguageModelError, PartstreamError, UnsupportedPa
 from partstream.lm.cancellation import CancellationToken
 from partstream.protocols.options import Option
 from partstream.protocols.serve import ID, ForwardingRules, WireRequest
-from partstream.server.models import COUNT_SECONDS, CataloguedModel, ForwardingProvider, counted_request, unhosted_tools
+from partstream.server.models import COUNT_SECONDS, CataloguedModel, ForwardingProvider, counted_request
 from partstream.server.replies import Head, ReplySink, ReplyWriter, json_headers, stream_headers
 from partstream.settings.kinds import fits_header
 from partstream.upstream.forwarding import SEALS, Obstacle, RawRefusal, RawRequest
@@ -48,8 +48,8 @@ if TYPE_CHECKING:
     from partstream.lm.outputs import Finish, InboundRequest, Reply
     from partstream.lm.parts import ResponsePart
     from partstream.protocols.serve import ResponseWriter
-    from partstream.server.handler import RequestHandler
-    from partstream.server.requests import Endpoint, Reading
+    from partstream.server.requests import Endpoint
+    from partstream.server.settings import ServerOverrides, ServingSettings
     from partstream.server.stored import Remembered
 
 _logger = logging.getLogger("partstream.serving")
@@ -58,41 +58,37 @@ _logger = logging.getLogger("partstream.serving")
 # ---- The decision ----
 
 
+@dataclass(slots=True)
 class ForwardingCase:
     """What the server knows of a request for a response, to decide whether it may go on as it came.
 
     Attributes:
         body: The bytes of the request; None where it came over a WebSocket, whose messages hold more than a body.
-        admitted: The same as an admission lets it go on; `asked` itself where it changes nothing.
+        asked: The request as it was read.
         unread: The paths of the fields that were not read: they reach an upstream only as they came.
         added: The fields of the body in which what goes on differs from what came.
         refusal: Why the request is refused where it is translated; None where it can be.
+        is_recorded: Whether a later request can continue the response.
+        admitted: The request as an admission lets it go on; `asked` itself where it changes nothing.
         is_judged: Whether an admission has judged it.
     """
 
-    is_judged = False
-
-    def __init__(
-        self,
-        handler: RequestHandler,
-        wire: WireRequest,
-        remembered: Remembered,
-        reading: Reading,
-        model: CataloguedModel,
-        body: bytes | None,
-        pattern: str,
-        refusal: PartstreamError | None,
-    ) -> None:
-        self.server, self.endpoint, self.caller = handler.state, handler.endpoint, handler.caller.name
-        asked, state = reading.asked, self.endpoint.writes.state if self.server.rules.remembers else None
-        self.wire, self.remembered, self.body, self.pattern = wire, remembered, body, pattern
-        self.asked = self.admitted = asked
-        self.model, self.refusal = model, refusal
-        self.unread = (*asked.dropped, *unhosted_tools(model.provider, asked.hosted_tools))
-        self.added: Mapping[str, Any] = {}
-        if state is not None:
-            self.unread = tuple(path for path in self.unread if path not in state.fields)
-            self.added = state.changed(wire, remembered.asks, is_kept=handler.is_recorded(remembered))
+    settings: ServingSettings
+    rules: ServerOverrides
+    endpoint: Endpoint
+    caller: str
+    wire: WireRequest
+    remembered: Remembered
+    body: bytes | None
+    asked: InboundRequest
+    model: CataloguedModel
+    pattern: str
+    unread: tuple[str, ...]
+    added: Mapping[str, Any]
+    refusal: PartstreamError | None
+    is_recorded: bool
+    admitted: InboundRequest
+    is_judged: bool = False
 
     def granted(self) -> Mapping[str, Any]:
         """The options of the answer that an admission has changed."""
@@ -112,11 +108,11 @@ class ForwardingCase:
 
     def _obstacle(self, rules: ForwardingRules) -> Obstacle | None:
         """Why the request is not offered; None where it is."""
-        if self.server.settings.raw_reasoning or self.server.rules.identify is not None:
+        if self.settings.raw_reasoning or self.rules.identify is not None:
             return Obstacle.SERVER
         if rules.is_for_us(self.wire.body):
             return Obstacle.FOR_US
-        if self.server.is_shared and rules.names_kept({**self.wire.body, **self.added}):
+        if self.settings.is_shared and rules.names_kept({**self.wire.body, **self.added}):
             return Obstacle.KEPT
         return Obstacle.ASKED if self.is_changed() else None
 
@@ -124,10 +120,9 @@ class ForwardingCase:
         self, messages: Sequence[ChatMessage] | None = None, options: RequestOptions | None = None
     ) -> RawRequest | None:
         """The request for an upstream of the same wire, with the messages and options that the provider gets where they
-        are not those that were admitted; None where it is translated, or the provider makes its answers itself."""
-        rules, is_shared = self.endpoint.reads.forwarding, self.server.is_shared
-        if narrow(self.model.provider, ForwardingProvider) is None:
-            return None
+        are not those that were admitted; None where it is translated. Ask it only where the provider is a
+        :class:`partstream.server.models.ForwardingProvider`: every other one makes its answers itself."""
+        rules, is_shared = self.endpoint.reads.forwarding, self.settings.is_shared
         obstacle = None if rules is None else self._obstacle(rules)
         if rules is None or obstacle is not None:
             _logger.debug("the request to %s is translated: %s", self.model.id, (obstacle or Obstacle.RULES).value)
@@ -139,9 +134,7 @@ class ForwardingCase:
                 headers[_BY_CALLER] = sha256(f"{self.caller}\0{headers[_BY_CALLER]}".encode()).hexdigest()
         sent = dumps(self.wire.body) if self.body is None else self.body
         sent += dumps(self.added) if self.added else b""
-        stream_type = (
-            bare_media_type(self.endpoint.writes.stream_form(self.asked).content_type) if self.asked.stream else None
-        )
+        stream = self.endpoint.writes.stream_form(self.asked) if self.asked.stream else None
         granted = [value for name, value in self.granted().items() if type(value) is int]
         return RawRequest(
             protocol=self.endpoint.protocol.name,
@@ -151,7 +144,7 @@ class ForwardingCase:
             headers=headers,
             body=self.body,
             document=self.wire.body,
-            stream_type=stream_type,
+            stream_type=None if stream is None else bare_media_type(stream.content_type),
             messages=self.admitted.messages if messages is None else messages,
             options=options or self.admitted.options,
             added=self.added,

@@ -52,7 +52,7 @@ from partstream.server import settings as serving
 from partstream.server.clients import NOBODY, Caller, TokenAuthenticator, client_of
 from partstream.server.dropped import UNSAID_HEADER, DroppedFields, DroppedLog
 from partstream.server.forwarding import ForwardedReply, ForwardingCase, check_judged, check_shared, kept_request
-from partstream.server.models import CataloguedModel, KeepingProvider
+from partstream.server.models import CataloguedModel, ForwardingProvider, KeepingProvider
 from partstream.server.origins import PAGE_HEADERS, AllowedOrigins
 from partstream.server.stored import AnswerMemory, FrameReplay, Remembered, installation_secret
 from partstream.tokens.records import USAGE_ROWS, UsageRow
@@ -487,7 +487,7 @@ class RequestHandler:
             await self._check_own(wire)
             reading = await self.apart(requests.reading_of, document.counts, remembered.asks, remembered.own)
             model = await self.state.find_model(reading.asked.model, self.caller)
-            case = ForwardingCase(self, wire, remembered, reading, model, body, document.path, reading.refusal)
+            case = self._case(wire, remembered, reading.asked, model, body, document.path, reading.refusal)
             if self._settings.admission is not None:
                 if reading.refusal is not None and not reading.is_whole:
                     raise reading.refusal
@@ -623,7 +623,7 @@ class RequestHandler:
             model = await state.find_model(asked.model, self.caller)
         except UnknownModelError as error:
             raise (refusal or error) from None
-        case = ForwardingCase(self, wire, remembered, reading, model, body, endpoint.pattern, refusal)
+        case = self._case(wire, remembered, asked, model, body, endpoint.pattern, refusal)
         if case.unread or refusal is not None:  # refused before anything is reserved
             await self.apart(self._offer, case)
         if refusal is not None and self._settings.admission is not None and not reading.is_whole:
@@ -665,9 +665,26 @@ class RequestHandler:
         self._is_large = self._is_large or is_long
         return joined, None
 
-    def is_recorded(self, remembered: Remembered) -> bool:
-        """Whether a later request can continue the response."""
-        return remembered.is_kept or self.recall is not None
+    def _case(
+        self,
+        wire: wires.WireRequest,
+        remembered: Remembered,
+        asked: InboundRequest,
+        model: CataloguedModel,
+        body: bytes | None,
+        pattern: str,
+        refusal: PartstreamError | None,
+    ) -> ForwardingCase:
+        unread = (*asked.dropped, *models.unhosted_tools(model.provider, asked.hosted_tools))
+        added: Mapping[str, Any] = {}
+        is_recorded = remembered.is_kept or self.recall is not None
+        if (served := self._served_state) is not None:
+            unread = tuple(path for path in unread if path not in served.fields)
+            added = served.changed(wire, remembered.asks, is_kept=is_recorded)
+        return ForwardingCase(
+            self._settings, self.state.rules, self.endpoint, self.caller.name, wire, remembered, body, asked, model,
+            pattern, unread, added, refusal, is_recorded, asked,
+        )  # fmt: skip
 
     async def _admit(self, case: ForwardingCase, *, is_count: bool = False, size: int = 0) -> None:
         """Asks the admission, and keeps its permit, which :meth:`_settle` gives back."""
@@ -701,7 +718,7 @@ class RequestHandler:
         options: RequestOptions | None = None,
     ) -> RawRequest | None:
         """The request as it came, for a provider that may send it on; any other loses the fields that were not read."""
-        offered = case.offer(messages, options)
+        offered = None if narrow(case.model.provider, ForwardingProvider) is None else case.offer(messages, options)
         if offered is None and case.refusal is not None:
             raise case.refusal
         if offered is None and case.unread:
@@ -744,15 +761,14 @@ class RequestHandler:
         )
         sink: replies.ReplySink = self._buffered
         served, remembered = self._served_state, case.remembered
-        is_recorded = self.is_recorded(remembered)
-        if served is not None and (is_recorded or (case.refusal is not None and served.keeps(case.wire))):
+        if served is not None and (case.is_recorded or (case.refusal is not None and served.keeps(case.wire))):
             sink = self._recorded = state.memory.recorded(
                 served,
                 remembered,
                 self.caller.name,
                 sink,
                 is_stream=asked.stream,
-                model_id="" if is_recorded else model.id,  # its upstream alone keeps it
+                model_id="" if case.is_recorded else model.id,  # its upstream alone keeps it
             )
             self._recorded.stop = self.stop_for_client
         # Only a wire that keeps state signs any of it.
