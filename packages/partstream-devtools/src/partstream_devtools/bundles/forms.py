@@ -98,27 +98,9 @@ FORMS: Final = (
         lambda data, _: read_partial(data),
         None,
     ),
-    RecordingFormat(
-        "HAR",
-        (".har",),
-        HAR_BEGINS,
-        lambda data, _: read_har(data),
-        write_har,
-    ),
-    RecordingFormat(
-        "mitmproxy flows",
-        MITMPROXY_ENDINGS,
-        FLOWS_BEGIN,
-        lambda data, _: read_flows(data),
-        None,
-    ),
-    RecordingFormat(
-        "stream",
-        STREAM_ENDINGS,
-        None,
-        read_stream,
-        write_stream,
-    ),
+    RecordingFormat("HAR", (".har",), HAR_BEGINS, lambda data, _: read_har(data), write_har),
+    RecordingFormat("mitmproxy flows", MITMPROXY_ENDINGS, FLOWS_BEGIN, lambda data, _: read_flows(data), None),
+    RecordingFormat("stream", STREAM_ENDINGS, None, read_stream, write_stream),
 )
 """In the order in which they are tried: a form that everything may look like is the last."""
 
