@@ -344,7 +344,7 @@ def read_document(path: Path, *, must_exist: bool) -> dict[str, Any]:
         ConfigurationError: It cannot be read, is no TOML, or is missing although it must exist.
     """
     try:
-        if not must_exist and path.is_fifo():  # nobody has named it, so nobody writes into it
+        if not must_exist and path.is_fifo():  # no user has named it, so no program writes into it
             raise kinds.ConfigurationError(str(path), "a pipe", "a file that can be read")
         with path.open("rb") as file:
             content = file.read(_MAX_BYTES + 1)

@@ -174,7 +174,7 @@ def machine_token(file: Path | None = None) -> AccessToken:
     path = file or machine_token_file()
     try:
         is_new = _make(path)
-        if path.is_fifo():  # reading it would wait for whoever writes into it
+        if path.is_fifo():  # reading it would wait for a writer
             raise UnusableTokenError(str(path), "a pipe", "a file with the token in it")
         if os.name == "posix" and not is_new and path.stat().st_uid == os.getuid():
             path.chmod(0o600)  # a copy may be open to others; the file of another user is as its owner wants
