@@ -6,6 +6,7 @@ import gzip
 import json
 import sys
 import time
+import tracemalloc
 from collections.abc import Callable
 from contextlib import suppress
 from types import FrameType
@@ -16,7 +17,7 @@ import pytest
 from fuzzing.targets import TARGETS, requests_of_wires
 from partstream_devtools.bundles.documents import BundleError
 from partstream_devtools.bundles.forms import read_any
-from partstream_devtools.recorded_stream import as_stream
+from partstream_devtools.recorded_stream import RecordingError, as_stream
 
 HOLE = "\uf8ff"
 
@@ -96,6 +97,20 @@ def test_many_packed_members_take_no_more_than_their_share_of_work() -> None:
         return time.process_time() - begun
 
     assert work(40_000) < 8 * min(work(10_000) for _ in range(3))
+
+
+@pytest.mark.parametrize(("size", "most"), [(100 << 20, 10 << 20), (40 << 20, 70 << 20)], ids=["refused", "read"])
+def test_what_is_packed_takes_little_more_memory_than_what_is_kept_of_it(size: int, most: int) -> None:
+    packed = gzip.compress(bytes(size), mtime=0)
+    tracemalloc.start()
+    try:
+        with suppress(RecordingError):
+            as_stream(packed, "a.sse.gz")
+        left, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < most
+    assert left < 1 << 20
 
 
 GROWING: dict[str, Callable[[int], tuple[str, bytes]]] = {

@@ -168,7 +168,7 @@ class UnpackingLimits:
     entry_size: int = 512 * 1024 * 1024
     total_size: int = 1024 * 1024 * 1024
     free_size: int = 64 * 1024 * 1024
-    ratio: int = 200
+    ratio: int = 100
 
     def most_of(self, packed_size: int) -> int:
         """The most bytes that a file of that many packed bytes may unpack to, all in all."""
@@ -201,14 +201,14 @@ def as_stream(data: bytes, name: str, path: str = "") -> tuple[bytes, str]:
 
 
 def _unpacked(data: bytes) -> bytes:
-    most = UnpackingLimits().most_of(len(data))
-    unpacked = bytearray()
+    most, size = UnpackingLimits().most_of(len(data)), 0
     with gzip.GzipFile(fileobj=io.BytesIO(data)) as packed:
-        while piece := packed.read(_UNPACKED_AT_ONCE):
-            if len(unpacked) + len(piece) > most:
+        while piece := packed.read(_UNPACKED_AT_ONCE):  # counted before anything is kept
+            size += len(piece)
+            if size > most:
                 raise ValueError(f"it unpacks to more than {most:,} bytes")
-            unpacked += piece
-    return bytes(unpacked)
+        packed.seek(0)
+        return packed.read(size)
 
 
 def _lines(data: bytes) -> bytes | None:
