@@ -31,12 +31,11 @@ import json
 import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from enum import Flag, auto
 from hashlib import blake2b, sha256
 from typing import Any, Final, NamedTuple
 
-from partstream.codec.checks import dataclass, field
+from partstream.codec.checks import dataclass, field, replace
 from partstream.codec.json_codec import JSONDecodeError, dumps, is_json, loads
 from partstream.codec.system import SharedRoom
 from partstream.conversation.turns import Attachment, Call, Piece, Reasoning, Text, short_digest

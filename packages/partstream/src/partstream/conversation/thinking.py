@@ -12,12 +12,11 @@ them, set apart from the answer. Of a wire that has a place for thinking, and se
 from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 from enum import Enum, auto
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
-from partstream.codec.checks import narrow
+from partstream.codec.checks import narrow, replace
 from partstream.conversation.provider_state import ITEMS
 from partstream.lm.outputs import (
     EndingStream,

@@ -15,11 +15,11 @@ a list without entries does, so a client may ask for one.
 
 from __future__ import annotations
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import count
 from typing import Any, Final
 from urllib.parse import parse_qs
 
+from partstream.codec.checks import replace
 from partstream.protocols.failures import RefusedRequestError
 from partstream.protocols.serve import MODEL, ServedDocument, ServedModel, WireRequest, model_in_path
 

@@ -14,12 +14,11 @@ refuses only that value.
 from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
 from enum import Enum
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
-from partstream.codec.checks import dataclass
+from partstream.codec.checks import dataclass, replace
 from partstream.codec.json_codec import dumps
 from partstream.codec.limits import dumps_in_pieces
 from partstream.conversation.turns import Attachment, Call, Note, Piece, Reasoning, attachments, short_digest

@@ -20,7 +20,6 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import replace
 from enum import StrEnum
 from functools import cache
 from importlib import import_module
@@ -29,7 +28,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 from urllib.parse import urlsplit, urlunsplit
 
 from partstream._moved import renamed
-from partstream.codec.checks import dataclass, field
+from partstream.codec.checks import dataclass, field, replace
 from partstream.codec.sse import BareJSONDecoder, EventDecoder, JSONLinesDecoder, SSEDecoder
 from partstream.conversation.preparation import ANY_CONVERSATION, ChatRequest, ConversationRules, RequestSettings
 from partstream.conversation.provider_state import Carried

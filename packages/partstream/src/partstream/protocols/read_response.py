@@ -22,14 +22,13 @@ Below them are the tools of several wires: fields that may be missing, null or o
 from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from enum import Enum, IntEnum, auto
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, TypeAlias
 from zlib import crc32
 
 from partstream.codec import json_codec
-from partstream.codec.checks import Places, find_unread
+from partstream.codec.checks import Places, find_unread, replace
 from partstream.codec.limits import LARGE_BYTES, loads_in_pieces
 from partstream.conversation.thinking import FIRST_CHARACTERS
 from partstream.errors import AdapterUsageError, LanguageModelError, TruncatedStreamError, UpstreamProtocolError

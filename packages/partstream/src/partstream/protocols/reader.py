@@ -16,7 +16,6 @@ from __future__ import annotations
 import re
 import string
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import cache
 from itertools import pairwise
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -24,7 +23,7 @@ from typing import Protocol as TypingProtocol
 
 from partstream import errors
 from partstream.codec import json_codec
-from partstream.codec.checks import dataclass, narrow, refuse
+from partstream.codec.checks import dataclass, narrow, refuse, replace
 from partstream.codec.limits import LARGE_BYTES, MOST_ANSWER_VALUES, loads_in_pieces, measure
 from partstream.codec.sse import SHORT_EVENT, ServerSentEvent
 from partstream.conversation.thinking import open_response

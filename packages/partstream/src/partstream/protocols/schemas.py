@@ -22,11 +22,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from functools import partial
 from typing import Any, Final, TypeAlias
 
-from partstream.codec.checks import dataclass
+from partstream.codec.checks import dataclass, replace
 from partstream.codec.json_codec import dumps
 from partstream.conversation.preparation import FormedSchema
 

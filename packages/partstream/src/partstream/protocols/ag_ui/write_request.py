@@ -15,12 +15,11 @@ from __future__ import annotations
 import re
 from base64 import b64encode
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
 from hashlib import blake2b
 from itertools import chain
 from typing import Any, Final
 
-from partstream.codec.checks import dataclass, field
+from partstream.codec.checks import dataclass, field, replace
 from partstream.conversation.preparation import ChatRequest, ConversationRules, RequestSettings, ToolImages
 from partstream.conversation.turns import (
     FAILED_SILENTLY,

@@ -12,11 +12,10 @@ or refuse the request in words of their own, so every edit is checked before it 
 
 from __future__ import annotations
 from collections.abc import Mapping
-from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.codec.checks import dataclass, field
+from partstream.codec.checks import dataclass, field, replace
 from partstream.errors import RequestNotExpressibleError
 from partstream.protocols.protocol import OwnSettings
 from partstream.settings.kinds import (

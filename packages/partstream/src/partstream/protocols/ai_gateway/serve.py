@@ -16,11 +16,11 @@ Source: `LanguageModelV2CallOptions`, `…Prompt` and `…StreamPart` to `V4` of
 from __future__ import annotations
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from hashlib import sha256
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from partstream.codec.checks import replace
 from partstream.codec.json_codec import is_json
 from partstream.conversation.media import file_name
 from partstream.conversation.provider_state import ITEMS, PLACE, AnswerPlace

@@ -15,11 +15,11 @@ Sources: `gateway-stream-request.json` of the recordings, `@ai-sdk/gateway` 2.0.
 from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
+from partstream.codec.checks import replace
 from partstream.conversation.preparation import ChatRequest, ConversationRules, RequestSettings, ToolImages
 from partstream.conversation.provider_state import Carried
 from partstream.conversation.turns import shown_by_user

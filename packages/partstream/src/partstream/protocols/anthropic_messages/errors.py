@@ -12,11 +12,11 @@ Writing: a server of this wire has one type for each kind of failure (`anthropic
 from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import replace
 from hashlib import sha256
 from types import MappingProxyType
 from typing import Any, Final
 
+from partstream.codec.checks import replace
 from partstream.errors import LanguageModelError, UpstreamError, UpstreamFailureError, UpstreamHTTPError
 from partstream.protocols.anthropic_messages import models
 from partstream.protocols.errors import ErrorBody, ErrorKind, Errors, kinds_of, read_error_body, refused_reasoning

@@ -18,11 +18,10 @@ Source: docs/wires/anthropic-messages.md; recordings of Anthropic's server.
 
 from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from partstream.codec.checks import as_count, places
+from partstream.codec.checks import as_count, places, replace
 from partstream.conversation.citations import Citation, Citations
 from partstream.errors import LanguageModelError, ToolArgumentsError, UpstreamProtocolError
 from partstream.lm.outputs import EmitText, Finish, Outcome, StreamOptions, StreamOutput, ThinkingMode, Unmapped

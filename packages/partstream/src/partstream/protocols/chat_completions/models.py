@@ -9,13 +9,12 @@ from __future__ import annotations
 import re
 from base64 import b64encode
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from enum import StrEnum
 from functools import cache, partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn, TypeAlias
 
-from partstream.codec.checks import dataclass, field
+from partstream.codec.checks import dataclass, field, replace
 from partstream.conversation.media import MediaKind, data_url
 from partstream.conversation.turns import ANY_NAME, Attachment, CallIdRule, IdForm, NameForm, TurnRole
 from partstream.errors import RequestNotExpressibleError

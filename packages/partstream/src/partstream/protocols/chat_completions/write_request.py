@@ -17,12 +17,12 @@ Anthropic's models cache only marked parts, also through OpenRouter and LiteLLM,
 
 from __future__ import annotations
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from itertools import groupby
 from types import MappingProxyType
 from typing import Any, Final
 
+from partstream.codec.checks import replace
 from partstream.conversation import turns as conversation
 from partstream.conversation.preparation import ChatRequest, ConversationRules, RequestSettings, SystemAs, ToolImages
 from partstream.conversation.tool_forms import WEB_SEARCH, HostedForm

@@ -10,10 +10,9 @@ A new model is a new row, or falls under the row of its kind: ids of later versi
 from __future__ import annotations
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from partstream.codec.checks import dataclass
+from partstream.codec.checks import dataclass, replace
 from partstream.conversation.preparation import ModelCapabilities
 from partstream.conversation.turns import Attachment, Result, Text, Turn, TurnRole
 from partstream.errors import RequestNotExpressibleError

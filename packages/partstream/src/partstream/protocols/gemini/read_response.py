@@ -18,11 +18,10 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from functools import partial
 from typing import Any, Final, TypeAlias
 
-from partstream.codec.checks import as_count, places
+from partstream.codec.checks import as_count, places, replace
 from partstream.conversation.citations import Citation, Citations, linked_file
 from partstream.conversation.provider_state import CarriedItems
 from partstream.errors import LanguageModelError

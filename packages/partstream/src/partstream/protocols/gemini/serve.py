@@ -15,13 +15,12 @@ from __future__ import annotations
 import re
 from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from hashlib import sha256
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qs
 
-from partstream.codec.checks import places
+from partstream.codec.checks import places, replace
 from partstream.codec.json_codec import dumps
 from partstream.conversation.citations import SaidBytes, read_citation
 from partstream.conversation.media import address_part, is_address

@@ -16,11 +16,11 @@ between models is a row in :mod:`partstream.protocols.gemini.models`.
 from __future__ import annotations
 from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from itertools import takewhile
 from typing import Any, Final
 from urllib.parse import unquote
 
+from partstream.codec.checks import replace
 from partstream.codec.json_codec import is_json
 from partstream.conversation import turns as conversation
 from partstream.conversation.preparation import ChatRequest, ConversationRules, RequestSettings, ToolImages

@@ -8,9 +8,9 @@ invalid argument." (docs/wires/gemini.md#interactions).
 from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Final
 
+from partstream.codec.checks import replace
 from partstream.codec.json_codec import dumps
 from partstream.conversation.provider_state import Carried
 from partstream.errors import LanguageModelError, UpstreamError

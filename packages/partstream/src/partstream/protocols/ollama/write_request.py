@@ -11,10 +11,10 @@ tool's name, the runner by the id. No field forces a call: a request that demand
 from __future__ import annotations
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from partstream.codec.checks import replace
 from partstream.codec.json_codec import loads
 from partstream.conversation import turns as conversation
 from partstream.conversation.media import MediaKind

@@ -21,10 +21,9 @@ Source: OpenResponses specification 2026-04-24, `CreateResponseBody`, `ItemParam
 
 from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.codec.checks import places
+from partstream.codec.checks import places, replace
 from partstream.codec.json_codec import dumps
 from partstream.conversation import provider_state
 from partstream.conversation.tool_forms import call_of

@@ -21,10 +21,10 @@ Summaries of compacted conversations are signed (:func:`sealed_summary`), and be
 from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Final
 from urllib.parse import parse_qs
 
+from partstream.codec.checks import replace
 from partstream.codec.json_codec import JSONDecodeError, dumps, loads, loads_finite, loads_or_none, nests_too_deeply
 from partstream.codec.sse import SSEDecoder
 from partstream.conversation.provider_state import SIGNED, WrongSignatureError, open_signed, sign

@@ -11,11 +11,10 @@ Source: OpenResponses specification 2026-04-24, `CreateResponseBody` and `ItemPa
 
 from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
-from partstream.codec.checks import dataclass
+from partstream.codec.checks import dataclass, replace
 from partstream.conversation import turns as conversation
 from partstream.conversation.media import MediaKind, data_url
 from partstream.conversation.preparation import ChatRequest, ConversationRules, RequestSettings, SystemAs, ToolImages
