@@ -583,9 +583,6 @@ def _words_of(value: Any) -> str:
     return f"```json\n{written}\n```" if written else str(value) if written is None else ""
 
 
-_OLDER: Final = "thinking"
-
-
 class Thinking:
     """The reasoning of one run.
 
@@ -610,7 +607,7 @@ class Thinking:
         self._last_id = message_id
         if not (piece := text(event, "delta")):
             return None
-        more = partial(self._more, self.said.setdefault(message_id or _OLDER, []), message_id)
+        more = partial(self._more, self.said.setdefault(message_id or "thinking", []), message_id)
         more(piece, outputs)
         return more
 
