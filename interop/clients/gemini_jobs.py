@@ -8,7 +8,7 @@ from interop.clients.wires import Wire
 from partstream.lm.parts import UnifiedFinishReason
 from partstream_devtools.testing.admission import endpoint_at
 from partstream_devtools.testing.scripted_model import count_prompt
-from partstream_devtools.testing.upstream import SERVED_MODELS
+from partstream_devtools.testing.upstream import REPLAY_MODELS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -36,7 +36,7 @@ _TOOLS: Final = {"tools": [{"function_declarations": _DECLARED}]}
 
 def _models(_request: ReceivedRequest) -> list[str]:
     """The names of all models."""
-    return [f"models/{model.id}" for model in SERVED_MODELS]
+    return [f"models/{model.id}" for model in REPLAY_MODELS]
 
 
 def _count(request: ReceivedRequest) -> int:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 from interop.clients.jobs import PICTURE, TOOLS, Job, Words, jobs_in
 from interop.clients.wires import Wire
 from partstream.lm.parts import UnifiedFinishReason
-from partstream_devtools.testing.upstream import SERVED_MODELS
+from partstream_devtools.testing.upstream import REPLAY_MODELS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,12 +29,12 @@ def _tool(name: str, schema: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _models(_request: ReceivedRequest) -> list[str]:
     """The names of all models."""
-    return [model.id for model in SERVED_MODELS]
+    return [model.id for model in REPLAY_MODELS]
 
 
 def _window(_request: ReceivedRequest) -> int:
     """The window of the usual model."""
-    return SERVED_MODELS[0].max_input_tokens + SERVED_MODELS[0].max_output_tokens
+    return REPLAY_MODELS[0].max_input_tokens + REPLAY_MODELS[0].max_output_tokens
 
 
 WIRE: Final = Wire(
