@@ -262,13 +262,13 @@ def test_one_module_imports_the_driver_of_postgres() -> None:
 # The size of the house, and of the walk that follows one answer through it. Each number may only fall: a change that
 # lowers a number lowers its row. A change that raises one says in its message for which capability.
 RATCHETS = {
-    "modules": 360,
-    "lines": 133_700,  # 131,560 before completions, money without a hub, and the dialogs that left TypeScript
-    "lines of the wires": 30_370,
-    "functions per 1,000 lines": 62.6,
-    "modules of less than 80 lines": 40,
-    "modules with one importer, of their own package": 37,
-    "percent of the lines that stand before a module's first definition": 9.0,
+    "modules": 356,
+    "lines": 131_840,
+    "lines of the wires": 30_360,
+    "functions per 1,000 lines": 62.2,
+    "modules of less than 80 lines": 39,
+    "modules with one importer, of their own package": 35,
+    "percent of the lines that stand before a module's first definition": 8.9,
     "files of read_stream of a text, Chat Completions": 12,
     "files of write_request of Anthropic Messages, from messages to body": 10,
     "files of a streamed answer of serve, from ASGI scope to provider and back": 20,

@@ -48,10 +48,10 @@ ASKS_THE_SYSTEM = (
 """What a condition or a handler around a use says when it is a branch for a system."""
 
 REASONS = {
-    (
-        "start_new_session",
-        "partstream_agents.acp.client",
-    ): "Windows ignores it; the program is ended in `_end`, by system",
+    **{
+        ("start_new_session", f"partstream_agents.acp.{name}"): "Windows ignores it; `end_program` asks for the system"
+        for name in ("client", "tools")
+    },
     ("start_new_session", "partstream.config.loading"): "Windows ignores it; the program is ended in `_end`, by system",
     ("start_new_session", "partstream_devtools.recorder.beside"): "Windows ignores it: Ctrl-C then ends both at once",
     ("start_new_session", "partstream_devtools.commands_record"): "Windows ignores it: Ctrl-C then ends both at once",
@@ -154,7 +154,7 @@ class _Killed:
     """A process of asyncio that notes how it is ended."""
 
     def __init__(self) -> None:
-        self.pid, self.returncode, self.stdin, self.ends = 1, None, None, 0
+        self.pid, self.returncode, self.stdin, self.stdout, self.ends = 1, None, None, None, 0
 
     def kill(self) -> None:
         self.ends += 1
@@ -164,14 +164,16 @@ class _Killed:
         pass
 
 
-@pytest.mark.parametrize("module", ["partstream.config.loading", "partstream_agents.acp.client"])
+@pytest.mark.parametrize(
+    ("module", "end"), [("partstream.config.loading", "_end"), ("partstream_agents.acp", "end_program")]
+)
 def test_a_process_is_killed_by_itself_where_there_are_no_process_groups(
-    module: str, monkeypatch: pytest.MonkeyPatch
+    module: str, end: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     loaded: Any = pytest.importorskip(module)
     process = _Killed()
     _pretend(monkeypatch, loaded, "os", "killpg", name="nt")
-    asyncio.run(loaded._end(process))
+    asyncio.run(getattr(loaded, end)(process))
     assert process.ends == 1
 
 

@@ -15,13 +15,14 @@ marker of the response.
 
 from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from enum import StrEnum
 from functools import reduce
 from operator import or_
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
-from partstream.codec.checks import dataclass, field, fields, replace
+from partstream.codec.checks import dataclass, field, fields
 from partstream.codec.redaction import HiddenValues
 from partstream.conversation import provider_state
 from partstream.conversation import turns as conversation

@@ -17,13 +17,14 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from enum import StrEnum
 from hashlib import blake2b
 from itertools import groupby, takewhile
 from types import MappingProxyType
 from typing import Any, Final, Protocol, TypeAlias
 
-from partstream.codec.checks import dataclass, field, replace
+from partstream.codec.checks import dataclass, field
 from partstream.codec.json_codec import encode_sorted
 from partstream.codec.limits import texts_of
 from partstream.conversation.media import MediaKind, extension_of, file_name, read_media

@@ -15,13 +15,14 @@ not know it ignores, or refuses once.
 from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from enum import Enum, auto
 from functools import partial
 from operator import methodcaller
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from partstream.codec.checks import dataclass, field, replace
+from partstream.codec.checks import dataclass, field
 from partstream.conversation.preparation import UNKNOWN_CAPABILITIES, ContextEdit, ModelCapabilities, ThinkingForm
 from partstream.conversation.turns import CallIdRule, IdForm
 from partstream.protocols.protocol import OwnSettings

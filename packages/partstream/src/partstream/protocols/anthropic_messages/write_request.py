@@ -26,11 +26,12 @@ model takes is known from its server's list, else by its name; what a server tak
 from __future__ import annotations
 from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
-from partstream.codec.checks import dataclass, replace
+from partstream.codec.checks import dataclass
 from partstream.conversation import preparation
 from partstream.conversation.media import MediaKind
 from partstream.conversation.tool_forms import CODE, FETCH, WEB_SEARCH, HostedForm
