@@ -45,7 +45,7 @@ def directive(name: str) -> str:
 
 def assignment(name: str) -> tuple[str, list[str]]:
     """Returns the value that a public name is given, as it is written, and the lines of the docstring below it."""
-    module = "partstream"
+    module = partstream._MODULES[name]  # noqa: SLF001 - the table of the names that the page lists
     while True:
         body = _body(module)
         for statement, following in zip(body, [*body[1:], None], strict=True):

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+from contextlib import suppress
 from threading import Timer
 from types import NoneType, UnionType
 from typing import (
@@ -115,8 +116,9 @@ class Sidecar:
         self._process.kill()
         self._process.wait(timeout=30)
         for stream in (self._process.stdin, self._process.stdout, self._said):
-            if stream is not None:
-                stream.close()
+            with suppress(BrokenPipeError):  # what an ended process has not read is no fault of its own
+                if stream is not None:
+                    stream.close()
 
     def ask(self, method: str, params: Any = None) -> dict[str, Any]:
         """Sends a request, and returns its response: it has `result` or `error`.
