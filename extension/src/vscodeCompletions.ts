@@ -7,6 +7,7 @@
  */
 import * as l10n from "@vscode/l10n";
 import * as vscode from "vscode";
+import { isCancelled } from "./errors";
 import type { ListView } from "./modelList";
 import type {
   CompleteParams,
@@ -121,7 +122,8 @@ export class Completions implements vscode.InlineCompletionItemProvider, vscode.
       this.#told(result);
       return result.text;
     } catch (error) {
-      if (!running.token.isCancellationRequested) this.#failed(error);
+      // A failure that the next key came after is one too: nothing is asked unasked for a while after it.
+      if (!isCancelled(error)) this.#failed(error);
       return "";
     } finally {
       subscription.dispose();

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { afterEach, test } from "node:test";
 import type { InlineCompletionItem, TextDocument } from "vscode";
-import type { CompleteParams, CompleteResult, CompletionCounts } from "../src/protocol.generated";
+import { ResponseError } from "vscode-jsonrpc/node";
+import { type CompleteParams, type CompleteResult, type CompletionCounts, ErrorCode } from "../src/protocol.generated";
 import { Completions } from "../src/vscodeCompletions";
 import { createItem, showItem } from "../src/vscodeStatus";
 import { TokenSource } from "./vscodeDouble";
@@ -177,8 +178,18 @@ test("the next key cancels the question at once, and so does the host", async ()
   const question = await editor.question();
   second.source.cancel();
   assert.ok(question.token.isCancellationRequested);
-  for (const { answer } of editor.asked) answer(new Error("cancelled"));
+  for (const { answer } of editor.asked) answer(new ResponseError(ErrorCode.RequestCancelled, "cancelled"));
   assert.deepEqual([await first.items, await second.items, editor.logged], [undefined, undefined, []]);
+});
+
+test("a failure that the next key came after is shown all the same", async () => {
+  const editor = new Editor();
+  const { source, items } = editor.complete();
+  const { answer } = await editor.question();
+  source.cancel();
+  answer(new Error("no key"));
+  assert.equal(await items, undefined);
+  assert.match(item().tooltip, /no key/);
 });
 
 test("a failure is in the tooltip and the log, and goes with the next answer", async () => {

@@ -275,7 +275,9 @@ class Completer:
             }
             await self._ask(params, asked, RequestOptions(model_options=options), collected, source.token)
         except Exception:
-            self._failed[params["model"]] = self._clock() + _PAUSE
+            # Of a cancelled question, the editor does not hear what failed: the next one has to find it again.
+            if not source.token.is_cancellation_requested:
+                self._failed[params["model"]] = self._clock() + _PAUSE
             raise
         finally:
             subscription.dispose()

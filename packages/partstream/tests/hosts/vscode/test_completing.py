@@ -286,6 +286,23 @@ def test_a_model_that_failed_is_left_alone_for_a_while_unless_the_person_asks():
     run(main())
 
 
+def test_a_model_that_failed_after_the_next_key_is_asked_again_so_that_the_person_hears_why():
+    async def main() -> None:
+        model, source = Model(error=LanguageModelError("no key")), CancellationTokenSource()
+        model.goes_on.clear()
+        first = asyncio.create_task(model.completer.complete(question("a = "), source.token))
+        while not model.asked:
+            await asyncio.sleep(0)
+        source.cancel()
+        for asked in (first, model.complete("a = b")):
+            with pytest.raises(LanguageModelError):
+                await asked
+            model.goes_on.set()
+        assert await model.complete("a = bc") == {"text": "", "off": "failure"}
+
+    run(main())
+
+
 FILE = """
 from partstream import completion_model
 
