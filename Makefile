@@ -313,6 +313,8 @@ bench: setup ## Measure beside others
 bench-vscode: setup
 	$(call in_vscode,bench.js,measuring in a real VS Code)
 
+# Bytecode is kept, as it is where a user has installed a package: else each process compiles all that it imports.
+bench-%: export PYTHONDONTWRITEBYTECODE :=
 bench-%: setup
 	$(BIN)/python -m $(BENCH_$*)
 	$(BIN)/python tools/generate.py
