@@ -2,6 +2,7 @@
 found."""
 
 from __future__ import annotations
+import compileall
 import json
 import os
 import re
@@ -19,6 +20,8 @@ from benchmarks.progress import Progress
 from benchmarks.serving.contestants import GROUPS, versions
 from benchmarks.serving.measure import Sizes, measure
 from benchmarks.serving.page import RESULTS, grids
+
+_PROJECT: Final = Path(__file__).resolve().parents[2]
 
 _QUIET: Final = 1.0
 """The load of a machine on which nothing else is done."""
@@ -40,6 +43,9 @@ def main(rounds: int, firsts: int, starts: int, only: tuple[str, ...], output: P
     facts = machine.facts()
     if os.getloadavg()[0] > _QUIET:
         console.print(f"The machine is busy (load {os.getloadavg()[0]:.1f}): times to first words say little.")
+    # As pip does where it installs a package: else the first server compiles what it imports, which takes 4 MB.
+    for package in _PROJECT.glob("packages/*/src"):
+        compileall.compile_dir(package, quiet=1)
     with tempfile.TemporaryDirectory() as folder:
         measured = measure(Sizes(rounds, firsts, min(starts, rounds), groups), Path(folder), progress)
     progress.end()
