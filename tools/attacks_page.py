@@ -29,9 +29,9 @@ _HEAD: Final = """\
 several variants; `tools/attacks.toml` names the rows of tests too. A row whose test does not exist fails the build.
 
 `make test PART=fuzz` damages streams, bodies, socket messages, files, bundles, recordings and settings for as long as
-one likes. `make bench WHAT=soak` has clients behave badly, within the memory of a pod. `cli/test_pod.py` starts a pod's
-command within its memory, and where Linux lets it, without capabilities and with a file system that is read-only. The
-pod's user, its network and its kubelet are not simulated.
+one likes. `make bench WHAT=soak` has clients behave badly, within the memory of a pod. `cli/test_pod.py` starts the
+commands of the printed pods within their memory, and where Linux lets it, as the pod's user without capabilities, on a
+read-only root with the pod's volumes. Its network, the seccomp profile and the kubelet are not simulated.
 
 | area | tried | what happens | shown by |
 |---|---|---|---|

@@ -46,9 +46,15 @@ class Served:
 
 
 @asynccontextmanager
-async def serving(*options: str, within: tuple[str, ...] = ()) -> AsyncIterator[Served]:
-    """Starts the server, and ends it with the block; `within` is a command that becomes the one after it."""
-    token = secrets.token_hex(16)
+async def serving(*options: str, within: tuple[str, ...] = (), token: str | None = None) -> AsyncIterator[Served]:
+    """Starts the server, and ends it with the block.
+
+    Args:
+        options: Options of the command.
+        within: A command that becomes the one after it.
+        token: What clients present: the key of a person where it is a hub. None for a token that is made for it.
+    """
+    token = token or secrets.token_hex(16)
     with tempfile.TemporaryDirectory(prefix="partstream-soak-") as data:
         async with _running(token, data, options, within) as served:
             yield served
