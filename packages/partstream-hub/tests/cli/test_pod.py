@@ -1,4 +1,4 @@
-"""The pods that `partstream serve --print-kubernetes` prints survive what costs a server most, a hub's too: within their
+"""The pods that `partstream serve --print-kubernetes` prints survive what costs a server most, a hub too: within their
 memory, and with probes that are answered in time.
 
 Where the system lets us, all of the pod is as it is printed: its user and groups, a root that is read-only and has
@@ -224,7 +224,7 @@ def test_hostile_bodies_fit_into_the_memory_and_the_probes_of_a_pod(pod: Pod, mo
 
 def test_in_the_whole_pod_it_answers_is_ready_and_ends_when_it_is_told_to(pod: Pod):
     if not _unshared():
-        pytest.skip("the system lets nobody here make what a process sees of files: a pod cannot be imitated")
+        pytest.skip("no process here may choose what another sees of the files: a pod cannot be imitated")
 
     async def test() -> None:
         async with serving(*pod.options, within=_within(pod), token=pod.key) as served:
