@@ -39,14 +39,15 @@ from partstream.lm.cancellation import CancellationToken
 from partstream.protocols.options import Option
 from partstream.protocols.serve import ID, ForwardingRules, WireRequest
 from partstream.server.models import COUNT_SECONDS, CataloguedModel, ForwardingProvider, counted_request
-from partstream.server.replies import Head, ReplySink, ReplyWriter, json_headers, stream_headers
+from partstream.server.replies import Head, ReplyWriter, json_headers, stream_headers
 from partstream.settings.kinds import fits_header
 from partstream.upstream.forwarding import SEALS, Obstacle, RawRefusal, RawRequest
 
 if TYPE_CHECKING:
     from partstream.lm.messages import ChatMessage, RequestOptions
-    from partstream.lm.outputs import Finish, InboundRequest, Reply
+    from partstream.lm.outputs import Finish, InboundRequest
     from partstream.lm.parts import ResponsePart
+    from partstream.protocols.protocol import Framing
     from partstream.protocols.serve import ResponseWriter
     from partstream.server.requests import Endpoint
     from partstream.server.settings import ServerOverrides, ServingSettings
@@ -291,113 +292,76 @@ _MOST_UNREAD: Final = 2 * 1024 * 1024
 
 
 class ForwardedReply(ReplyWriter):
-    """The reply to a request that may go on as it came; also the :class:`Passage` of its bytes. `make_usual` makes the
-    reply in whose form parts are written."""
+    """The reply to a request that may go on as it came; also the :class:`Passage` of its bytes, in the `framing` of its
+    wire. The other arguments are those of every reply."""
 
-    def __init__(
-        self,
-        make_usual: Callable[[], ReplyWriter],
-        request: RawRequest,
-        endpoint: Endpoint,
-        asked: InboundRequest,
-        reply: Reply,
-        sink: ReplySink,
-    ) -> None:
+    def __init__(self, request: RawRequest, framing: Framing, *about: Any) -> None:
+        super().__init__(*about)
         self.request = request
         self.has_begun = False
-        self._make_usual = make_usual
-        self._usual: ReplyWriter | None = None
-        self._writes = endpoint.writes
-        self._framing = endpoint.protocol.framings[0]
-        self._asked = asked
-        self._reply = reply
-        self._sink = sink
-        self._form = endpoint.writes.stream_form(asked)
+        self._framing = framing
         self._is_raw = self._is_translated = self._is_whole = self._is_settled = False
-        self._is_head_sent = self._is_over = False
+        self._is_over = self._is_adopted = False
         self._head: Head | None = None
         self._held: list[bytes] = []
         self._pieces = 0
         self._refusal: tuple[LanguageModelError, RawRefusal] | None = None
-        self._adopted: ResponseWriter | None = None
         self._unread: list[bytes] = []
         self._unread_size = 0
-        self._keeps = asked.stream
-
-    @property
-    def usual(self) -> ReplyWriter:
-        """The reply in whose form parts are written."""
-        if self._usual is None:
-            self._usual = self._make_usual()
-        return self._usual
+        self._keeps = self._is_stream
 
     @property
     def events(self) -> int:
         """The pieces that the client got, and the events that were written."""
-        return (self._pieces if self.has_begun else 0) + (0 if self._usual is None else self._usual.events)
+        return (self._pieces if self.has_begun else 0) + super().events
 
     @property
     def is_open(self) -> bool:
         """Whether bytes may pass: no event of ours was written."""
-        return self._usual is None or self._usual.events == 0
+        return super().events == 0
 
     # -- The parts of the provider --
 
     def take(self, part: ResponsePart, /) -> None:
         """Writes a part, unless it is one of an answer whose own bytes pass."""
-        if not (self._is_raw and self._asked.stream):
-            self.usual.take(part)
+        if not (self._is_raw and self._is_stream):
+            super().take(part)
 
     def finish(self, finish: Finish) -> None:
         """Ends the reply."""
-        own, refusal = self.request.refusal, None if self._is_head_sent else self._refusal
+        own, refusal = (None, None) if self._begun else (self.request.refusal, self._refusal)
         if refusal is not None and _is_of(finish.error, refusal[0]):
             self._refuse(refusal[1])
-        elif own is not None and not self._is_head_sent and _is_of(finish.error, own):
-            self.usual.break_off(own)
-        elif not self._is_raw or not (self.has_begun or self._is_whole):
-            self.usual.finish(finish)
-        elif self._is_whole and (self._asked.stream or self._is_settled):
+        elif own is not None and _is_of(finish.error, own):
+            super().break_off(own)
+        elif self._is_raw and self._is_whole and (self._is_stream or self._is_settled):
             if not self.has_begun:
                 self._send_held()
             self._sink.end()
-        elif self.has_begun:
+        elif self._is_raw and self.has_begun:
             events = self._adopt().write(finish)
             data = b"".join(self._form.separator + self._form.frame(event) for event in events)
             self._sink.end(data + self._form.end)
         else:
-            self.usual.finish(finish)
+            super().finish(finish)
         self._is_over = True
 
     def break_off(self, error: Exception) -> None:
         """Ends the reply as far as possible."""
-        if self.has_begun:
-            self._sink.end()
-        else:
-            self.usual.break_off(error)
+        super().break_off(error)
         self._is_over = True
 
     def open(self) -> None:
         """Sends the head of a stream: that of the upstream if it has come, else that of the wire."""
-        if not self._asked.stream or self._is_over:
-            return
         if self._is_raw and self._held:
             self.commit()
-        elif not self.has_begun:
-            self.usual.open()
-            self._is_head_sent = True
-
-    def keep_alive(self) -> None:
-        """Writes bytes that only show that the connection lives, between two events."""
-        if not self.has_begun:
-            self.usual.keep_alive()
-        elif self._asked.stream and self._form.keep_alive:
-            self._sink.send(self._form.keep_alive)
+        elif not self._is_over:
+            super().open()
 
     def idle(self) -> None:
         """Writes the wire's own event for a model that works; in the bytes of an upstream, a comment in its place."""
         if self._is_translated:
-            self.usual.idle()
+            super().idle()
         else:  # an event of ours would begin another response before that of the upstream
             self.keep_alive()
 
@@ -418,7 +382,7 @@ class ForwardedReply(ReplyWriter):
 
     def head(self, status: int, headers: Mapping[str, str]) -> None:
         """Takes the head of the upstream's answer."""
-        usual = stream_headers(self._form.content_type) if self._asked.stream else ()
+        usual = stream_headers(self._form.content_type) if self._is_stream else ()
         self._head = Head(status, tuple({**dict(usual), **headers}.items()))
 
     def data(self, data: bytes, /) -> None:
@@ -435,7 +399,7 @@ class ForwardedReply(ReplyWriter):
 
     def commit(self) -> None:
         """Lets the bytes of a stream go to the client."""
-        if self._is_raw and not self.has_begun and self._asked.stream and not self._is_over:
+        if self._is_raw and not self.has_begun and self._is_stream and not self._is_over:
             self._send_held()
 
     def settle(self) -> None:
@@ -454,18 +418,17 @@ class ForwardedReply(ReplyWriter):
         data = b"".join(self._held)
         self._held.clear()
         self.has_begun = True
-        if not self._is_head_sent:
+        if not self._begun:
             assert self._head is not None  # noqa: S101 - it comes before the bytes
-            length = () if self._asked.stream else json_headers(data)[1:]
-            self._sink.start(replace(self._head, headers=(*self._head.headers, *length)))
-            self._is_head_sent = True
+            length = () if self._is_stream else json_headers(data)[1:]
+            self._start(replace(self._head, headers=(*self._head.headers, *length)))
         if self._keeps:
             self._keep(data)
         self._sink.send(data)
 
     def _refuse(self, refusal: RawRefusal) -> None:
         headers = {"content-type": "application/json", **refusal.headers}
-        self._sink.start(Head(refusal.status, (*headers.items(), *json_headers(refusal.body)[1:])))
+        self._start(Head(refusal.status, (*headers.items(), *json_headers(refusal.body)[1:])))
         self._sink.end(refusal.body)
 
     # -- The end of an answer that stops early --
@@ -482,8 +445,8 @@ class ForwardedReply(ReplyWriter):
 
     def _adopt(self) -> ResponseWriter:
         """The response writer, with all events so far."""
-        if self._adopted is None:
-            self._adopted = self._writes(self._asked, self._reply)
+        if not self._is_adopted:
+            self._is_adopted, self._writer = True, self._writes(self._asked, self._reply)
         decoder = self._framing.make_decoder()
         data = b"".join(self._unread)
         self._unread.clear()
@@ -493,8 +456,8 @@ class ForwardedReply(ReplyWriter):
             with suppress(JSONDecodeError, RecursionError):
                 document = loads(event)
             if isinstance(document, dict):
-                self._adopted.adopt(document)
-        return self._adopted
+                self._writer.adopt(document)
+        return self._writer
 
 
 def _is_of(error: BaseException | None, cause: BaseException) -> bool:

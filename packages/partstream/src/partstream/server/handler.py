@@ -779,14 +779,11 @@ class RequestHandler:
             else replace(state.rules.identify(case.wire), secret=secret)
         )
 
-        def written() -> replies.ReplyWriter:
-            kind = replies.ReplyWriter if asked.stream else replies.DocumentReply
-            return kind(endpoint.writes, asked, identity, sink, request_id, self._leave_unsaid)
-
         self._messages, self._options = await self.apart(self._for_provider, asked)
         offered = await self.apart(self._offer, case, self._messages, self._options)
-        forwarded = None if offered is None else ForwardedReply(written, offered, endpoint, asked, identity, sink)
-        self._reply_writer = forwarded or written()
+        about = endpoint.writes, asked, identity, sink, request_id, self._leave_unsaid
+        forwarded = None if offered is None else ForwardedReply(offered, endpoint.protocol.framings[0], *about)
+        self._reply_writer = forwarded or replies.ReplyWriter(*about)
         current = self._begin_current()
         if generates and state.taps is not None:
             name = current.client.name

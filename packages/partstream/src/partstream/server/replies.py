@@ -24,6 +24,7 @@ import re
 import secrets
 from base64 import b64encode
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from threading import get_ident
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -50,8 +51,9 @@ _logger = logging.getLogger("partstream.serving")
 
 
 class ReplyWriter:
-    """Takes the outputs of one response and writes a reply: events, each as soon as its part comes. The first part
-    decides that the status is 200; a failure before it becomes an HTTP status.
+    """Takes the outputs of one response and writes a reply. A stream has events, each as soon as its part comes: the
+    first part decides that the status is 200, and a failure before it becomes an HTTP status. A document is written at
+    the end, for which its status waits.
 
     Args:
         request_id: The id of the request, which a failure holds where its wire has a place for it.
@@ -69,25 +71,40 @@ class ReplyWriter:
     ) -> None:
         self._leave_unsaid = leave_unsaid
         self._writes = writes
+        self._asked = asked
+        self._reply = reply
         self._request_id = request_id
-        self._writer = writes(asked, reply)
         self._sink = sink
         self._send = sink.send
+        self._is_stream = asked.stream
         self._form = writes.stream_form(asked)
-        self._bytes = AnswerBytes(self._writer, self._form)
         self._begun = False
+        self._events: list[WireEvent] = []  # of a document
         self._files: dict[bytes, bytes] = {}  # large ones, by the base64 of their stand-ins
+
+    @cached_property
+    def _writer(self) -> ResponseWriter:
+        return self._writes(self._asked, self._reply)
+
+    @cached_property
+    def _bytes(self) -> AnswerBytes:
+        return AnswerBytes(self._writer, self._form)
 
     @property
     def events(self) -> int:
         """The events that were written; a document has none."""
-        return self._bytes.events
+        return self._bytes.events if "_bytes" in vars(self) else 0
 
     def take(self, part: parts.ResponsePart, /) -> None:
         """Writes a part."""
-        data = self._bytes.write(self._stand_in(part) if part.__class__ is DataPart else part)
+        if part.__class__ is DataPart:
+            part = self._stand_in(part)
+        if not self._is_stream:
+            self._events += self._writer.write(part)
+            return
+        data = self._bytes.write(part)
         if not self._begun:
-            self._begin()
+            self._start_stream()
         if data:
             if self._files and isinstance(framed := self._framed(data), FileFrame):
                 self._sink.send_file(framed)
@@ -99,11 +116,21 @@ class ReplyWriter:
         if not self._begun and finish.outcome in _FAILED and finish.error is not None:
             self._fail(finish.error)
             return
-        data = self._bytes.write(finish)
+        if self._is_stream:
+            framed, rest = self._framed(self._bytes.write(finish)), self._bytes.end()
+        else:
+            self._events += self._writer.write(finish)
         self._leave_unsaid((*finish.dropped, *self._writer.dropped))
-        if not self._begun:
-            self._begin()
-        self._end(self._framed(data), self._bytes.end())
+        if not self._is_stream:
+            status, document = self._writes.document(self._events)
+            framed, rest = self._framed(dumps(document)), b""
+            self._start(Head(status, json_headers(framed)))
+        elif not self._begun:
+            self._start_stream()
+        if isinstance(framed, FileFrame):
+            self._sink.send_file(framed)
+            framed = b""
+        self._sink.end(framed + rest)
 
     def break_off(self, error: Exception) -> None:
         """Ends the reply as far as possible: the end could not be written because of a fault of ours."""
@@ -114,9 +141,9 @@ class ReplyWriter:
 
     def open(self) -> None:
         """Sends the head of a stream although no part has come, with a comment that carries it through proxies: a
-        failure is an event from now on."""
-        if not self._begun:
-            self._begin()
+        failure is an event from now on. That of a document waits for its end."""
+        if self._is_stream and not self._begun:
+            self._start_stream()
             self.keep_alive()
 
     def keep_alive(self) -> None:
@@ -129,15 +156,12 @@ class ReplyWriter:
         if self._begun and isinstance(self._writer, IdleWriter):
             self._send(self._bytes.write_events(self._writer.idle()))
 
-    def _begin(self) -> None:
+    def _start(self, head: Head) -> None:
         self._begun = True
-        self._sink.start(Head(200, stream_headers(self._form.content_type)))
+        self._sink.start(head)
 
-    def _end(self, framed: bytes | FileFrame, rest: bytes = b"") -> None:
-        if isinstance(framed, FileFrame):
-            self._sink.send_file(framed)
-            framed = b""
-        self._sink.end(framed + rest)
+    def _start_stream(self) -> None:
+        self._start(Head(200, stream_headers(self._form.content_type)))
 
     def _stand_in(self, part: DataPart) -> DataPart:
         """The part of a file, with a stand-in for bytes that are many: they go in where it is written."""
@@ -156,35 +180,8 @@ class ReplyWriter:
         """Writes a whole reply that reports a failure, in the wire's own words."""
         said = self._writes.failed(replace(failure_of(error), request_id=self._request_id))
         body = dumps(said.body)
-        self._sink.start(Head(said.status, (*json_headers(body), *said.headers)))
+        self._start(Head(said.status, (*json_headers(body), *said.headers)))
         self._sink.end(body)
-
-
-class DocumentReply(ReplyWriter):
-    """Writes a response as one document at its end, for which the status waits."""
-
-    def __init__(self, *about: Any) -> None:
-        super().__init__(*about)
-        self._events: list[WireEvent] = []
-
-    def take(self, part: parts.ResponsePart, /) -> None:
-        """Keeps the events of a part."""
-        self._events += self._writer.write(self._stand_in(part) if isinstance(part, DataPart) else part)
-
-    def finish(self, finish: Finish) -> None:
-        """Writes the document."""
-        if finish.outcome in _FAILED and finish.error is not None:
-            self._fail(finish.error)
-            return
-        self._events += self._writer.write(finish)
-        self._leave_unsaid((*finish.dropped, *self._writer.dropped))
-        status, document = self._writes.document(self._events)
-        body = self._framed(dumps(document))
-        self._sink.start(Head(status, json_headers(body)))
-        self._end(body)
-
-    def open(self) -> None:
-        """Does nothing: the head waits for the end."""
 
 
 _IN_BASE64: Final = ("image/", "audio/", "video/", "application/pdf", "application/octet-stream")
