@@ -1,12 +1,15 @@
 """Reservations of answers: what is granted, extended, settled, dropped and charged as lost, on both databases."""
 
 from dataclasses import replace
+from pathlib import Path
+from shutil import copyfile
 
 import pytest
 
 from hub.stores import HubDatabase, reserve, row, settle
 from partstream.tokens.amounts import BudgetUnit, Period
 from partstream_hub.directory import BudgetRule, Need, Owner, OwnerKind
+from partstream_hub.store.opening import opened_store
 from partstream_hub.store.rows import Batch, Drop, Extend, Granted, Refused, Reserve, Settle
 from partstream_hub.store.store import HubStore
 from partstream_hub.store.values import Charge, Transaction, Window
@@ -182,3 +185,25 @@ def test_a_batch_is_carried_out_at_once_where_nobody_writes_and_else_nothing_hap
     assert result is not None
     assert result.reserved == [Granted({RULE.id: window}, {RULE.id: 600})]
     assert books(hub_store) == (0, 600)
+
+
+@pytest.mark.parametrize("left", [0.0, 0.25, 0.5, 0.99], ids=lambda left: f"{left:.0%} of it left")
+def test_a_log_that_is_cut_gives_back_nothing_of_what_a_heartbeat_has_seen(tmp_path: Path, left: float) -> None:
+    file, log = tmp_path / "hub.sqlite3", tmp_path / "hub.sqlite3-wal"
+    store = opened_store(file)
+    store.migrate()
+    window = window_of(store).id
+    assert reserve(store, "w1", "a1", RULE, 600) == 600
+    settle(store, "w1", [row("a1", Charge(window, 250))])
+    assert reserve(store, "w1", "a2", RULE, 400) == 400
+    store.heartbeat_durably("w1", 30.0)
+    settle(store, "w1", [row("a2", Charge(window, 1))])
+    killed = tmp_path / "killed" / file.name
+    killed.parent.mkdir()
+    copyfile(file, killed)
+    (killed.parent / log.name).write_bytes(log.read_bytes()[: int(log.stat().st_size * left)])
+    store.close()
+    after = opened_store(killed)
+    spent, reserved = books(after)
+    after.close()
+    assert (spent, reserved) in {(250, 400), (251, 0)}  # as of the heartbeat, or with what came after it

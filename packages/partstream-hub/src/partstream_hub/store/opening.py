@@ -38,7 +38,9 @@ _AROUND: Final = {
 }
 """What is said before a transaction, to begin it, and after it. A power cut may take the last transactions of a file
 that is written without waiting for the disk. It ends all workers of a file too, whose heartbeats are durable where
-answers were settled: what was settled is on the disk within a second."""
+answers were settled: what was settled is on the disk within a second. A durable transaction also copies the log into
+the file: whatever is cut from the log takes at most what came after it, an answer that had begun before stays reserved,
+and is charged in full."""
 _WORDS: Final = {
     "counted": "INTEGER PRIMARY KEY AUTOINCREMENT",
     "real": "REAL",
@@ -116,6 +118,9 @@ class _Sqlite(HubStore):
             raise
         finally:
             connection.execute(after)
+        if access is Access.WRITE_DURABLY:
+            with suppress(sqlite3.Error):  # what cannot be copied now stays in the log, and is copied with the next one
+                connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
         return result
 
     def _connected(self) -> sqlite3.Connection:
