@@ -92,6 +92,21 @@ def test_the_next_window_begins_empty_by_the_time_of_the_database(hub_database: 
     assert store.open_windows([rule])[rule.id].reserved == 300
 
 
+def test_a_worker_that_knows_the_next_window_reserves_of_todays_once_the_clock_has_gone_back(
+    hub_database: HubDatabase,
+) -> None:
+    now = at("UTC", "2026-11-24T00:10")
+    store = hub_database.migrated(lambda: now)
+    store.heartbeat("w1")
+    tomorrow = store.open_windows([RULE])[RULE.id]
+    now = at("UTC", "2026-11-23T23:50")
+    batch = Batch([], reserves=[Reserve(row("a1"), [Need(RULE, 300, 300)])], windows={RULE.id: tomorrow.id})
+    assert store.carry_out_at_once("w1", batch) is None
+    store.carry_out("w1", batch)
+    today = store.open_windows([RULE])[RULE.id]
+    assert (today.ends_at, today.reserved) == (tomorrow.starts_at, 300)
+
+
 def test_a_window_that_is_open_keeps_its_end_when_the_time_zone_changes(hub_database: HubDatabase) -> None:
     now = at("UTC", "2026-11-23T12:00")
     store = hub_database.migrated(lambda: now)

@@ -44,8 +44,8 @@ class Window:
         return max(0, self.limit - self.spent - self.reserved)
 
     def is_open(self, now: float) -> bool:
-        """Whether it is not over yet."""
-        return self.ends_at is None or self.ends_at > now
+        """Whether it has begun and is not over: after a clock has gone back, a worker knows one that comes later."""
+        return self.starts_at <= now and (self.ends_at is None or self.ends_at > now)
 
     @property
     def overrun(self) -> int:
