@@ -394,27 +394,21 @@ def login_file(environment: Mapping[str, str]) -> Path:
 _VERCEL_API: Final = "https://api.vercel.com"
 
 
-@dataclass(frozen=True)
-class KeySurroundings:
-    """What a key's place needs beside its setting."""
-
-    environment: Mapping[str, str]
-    on_key: Callable[[str], object] = lambda key: None  # gets every key before it is used
-    # how others than the upstream are reached: limits of time, proxy, certificates
-    connection: GatewayConfiguration = field(default_factory=lambda: GatewayConfiguration(_VERCEL_API))
-    clock: Callable[[], float] = time.time  # seconds since 1970
-
-
-def make_key(settings: Mapping[str, Any], surroundings: KeySurroundings) -> RenewingKey | None:
+def make_key(
+    settings: Mapping[str, Any],
+    environment: Mapping[str, str],
+    on_key: Callable[[str], object],
+    connection: GatewayConfiguration,
+) -> RenewingKey | None:
     """The source that checked settings name; None if they name none, or hold the key itself.
 
-    Nothing is read yet, so that a list of models can be shown without it.
+    Nothing is read yet, so that a list of models can be shown without it. `on_key` gets every key before it is used;
+    `connection` has the limits of time, the proxy and the certificates for others than the upstream.
     """
     if "vercelOidc" in settings:
         project, team = (settings["vercelOidc"].get(name) or None for name in ("project", "team"))
-        clock = surroundings.clock
-        token = VercelOidc(project, team, surroundings.environment, surroundings.connection, clock)
-        return RenewingKey(SOURCE, token.fetch, margin=MARGIN, on_key=surroundings.on_key, clock=clock)
+        token = VercelOidc(project, team, environment, connection, time.time)
+        return RenewingKey(SOURCE, token.fetch, margin=MARGIN, on_key=on_key)
     name = next((name for name in _PLACES if name in settings), None)
     if name is None:
         return None
@@ -422,9 +416,9 @@ def make_key(settings: Mapping[str, Any], surroundings: KeySurroundings) -> Rene
     source = call(value)
 
     async def fetch(refused: Secret | None) -> FetchedKey:
-        return fetched_key(source, await read(value, surroundings.environment), lifetime, surroundings.clock())
+        return fetched_key(source, await read(value, environment), lifetime, time.time())
 
-    return RenewingKey(source, fetch, on_key=surroundings.on_key, clock=surroundings.clock)
+    return RenewingKey(source, fetch, on_key=on_key)
 
 
 _Reading: TypeAlias = "Callable[[Any, Mapping[str, str]], Awaitable[str]]"
@@ -484,11 +478,10 @@ class Configuration:
                 else f"the server {urlsplit(gateway.base_url).netloc}"
             )
             gateway = replace(gateway, limits=replace(gateway.limits, owner=owner))
-        surroundings = KeySurroundings(self.environment, on_key)
-        connection = replace(
-            surroundings.connection, proxy=gateway.proxy, verify_certificates=gateway.verify_certificates
+        connection = GatewayConfiguration(
+            _VERCEL_API, proxy=gateway.proxy, verify_certificates=gateway.verify_certificates
         )
-        key = make_key(values, replace(surroundings, connection=connection))
+        key = make_key(values, self.environment, on_key, connection)
         place = (
             "" if key is None else repr(sorted((name, values[name]) for name in table.KEY_SETTINGS if name in values))
         )
