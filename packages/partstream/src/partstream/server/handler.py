@@ -54,7 +54,7 @@ from partstream.server.dropped import UNSAID_HEADER, DroppedFields, DroppedLog
 from partstream.server.forwarding import ForwardedReply, ForwardingCase, check_judged, check_shared, kept_request
 from partstream.server.models import CataloguedModel, ForwardingProvider, KeepingProvider
 from partstream.server.origins import PAGE_HEADERS, AllowedOrigins
-from partstream.server.stored import AnswerMemory, FrameReplay, Remembered, installation_secret
+from partstream.server.stored import AnswerMemory, FrameReplay, RecordingReplySink, Remembered, installation_secret
 from partstream.tokens.records import USAGE_ROWS, UsageRow
 from partstream.upstream.context import CAPTURE, DROPPED, RECEIVED, AnswerTap, run_until_cancelled
 from partstream.upstream.forwarding import SEALING_HEADER, value_at
@@ -300,6 +300,7 @@ class RequestHandler:
     _asked: InboundRequest | None = None
     _model: CataloguedModel  # it and the progress are there before the provider is asked
     _progress: replies.ReplyProgress
+    _buffered: replies.BufferedReplySink
     _current: serving.CurrentAnswer | None = None
     _trace: AnswerSpans | None = None
     _permit: serving.Permit | None = None
@@ -307,7 +308,7 @@ class RequestHandler:
     _dropped: DroppedFields | None = None  # most requests lose nothing
     _unsaid: DroppedFields | None = None
     _capture: AnswerTap | None = None
-    _recorded: replies.RecordingReplySink | None = None
+    _recorded: RecordingReplySink | None = None
     _task: asyncio.Task[None] | None = None  # of the provider
     _name = ""  # of the provider
 
@@ -753,24 +754,26 @@ class RequestHandler:
         """Answers an admitted request: calls the provider, and hands the bytes to the client to the end."""
         asked, model, endpoint, settings = case.admitted, case.model, self.endpoint, self._settings
         state, request_id, direct = self.state, self._request.request_id, self._request.direct
-        self._buffered = replies.BufferedReplySink(
+        about_sink = (
             self.deliver,
             settings.buffer_bytes,
             settings.backlog_bytes,
             *(() if direct is None else (direct.write, self._begin_at_once)),
         )
-        sink: replies.ReplySink = self._buffered
-        served, remembered = self._served_state, case.remembered
+        served = self._served_state
         if served is not None and (case.is_recorded or (case.refusal is not None and served.keeps(case.wire))):
-            sink = self._recorded = state.memory.recorded(
+            self._buffered = self._recorded = RecordingReplySink(
+                state.memory,
                 served,
-                remembered,
+                case.remembered,
                 self.caller.name,
-                sink,
+                self.stop_for_client,
+                *about_sink,
                 is_stream=asked.stream,
                 model_id="" if case.is_recorded else model.id,  # its upstream alone keeps it
             )
-            self._recorded.stop = self.stop_for_client
+        else:
+            self._buffered = replies.BufferedReplySink(*about_sink)
         # Only a wire that keeps state signs any of it.
         secret = b"" if served is None else state.memory.secret_of(self.caller.name)
         identity = (
@@ -781,7 +784,7 @@ class RequestHandler:
 
         self._messages, self._options = await self.apart(self._for_provider, asked)
         offered = await self.apart(self._offer, case, self._messages, self._options)
-        about = endpoint.writes, asked, identity, sink, request_id, self._leave_unsaid
+        about = endpoint.writes, asked, identity, self._buffered, request_id, self._leave_unsaid
         forwarded = None if offered is None else ForwardedReply(offered, endpoint.protocol.framings[0], *about)
         self._reply_writer = forwarded or replies.ReplyWriter(*about)
         current = self._begin_current()
@@ -789,7 +792,9 @@ class RequestHandler:
             name = current.client.name
             self._capture = state.taps.begin(f"serve, for {name}" if name else "serve", model.id)
         self._model, self._name = model, model.provider_name
-        self._progress = replies.ReplyProgress(self._reply_writer, sink, self.fail, self._followers(), forwarded)
+        self._progress = replies.ReplyProgress(
+            self._reply_writer, self._buffered, self.fail, self._followers(), forwarded
+        )
         if self._reported is not None:
             self._progress.drain = partial(self._drain, self._progress.drain)
         # A model sometimes invents a tool. Calls of unknown tools pass, so that the client can tell the model.

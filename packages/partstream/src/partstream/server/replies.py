@@ -8,10 +8,10 @@ what depends on time alone.
 the bytes. A part takes the slow path once: as an event, then as JSON, then as a frame. For the parts that follow, the
 bytes around the text are kept, and only the text is written.
 
-A :data:`ReplySink` takes the bytes. :class:`BufferedReplySink` is a bounded buffer that one task empties. What one
-turn of the event loop wrote is one `send`; where the server takes bytes without `send`, a part is written where it is
-reported. The server's `send` waits for a slow client, so the buffer fills, and :meth:`BufferedReplySink.drain` makes
-the provider wait (docs/wires/serving.md#slow-clients).
+A :class:`BufferedReplySink` takes the bytes: a bounded buffer that one task empties. What one turn of the event loop
+wrote is one `send`; where the server takes bytes without `send`, a part is written where it is reported. The server's
+`send` waits for a slow client, so the buffer fills, and :meth:`BufferedReplySink.drain` makes the provider wait
+(docs/wires/serving.md#slow-clients).
 
 A large file is never written at once: 30 MB in base64, in JSON and in a frame take a quarter of a second of the event
 loop. Its wire writes a stand-in, and :class:`FileFrame` puts the file there, slice by slice, as the client takes it.
@@ -30,19 +30,18 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from partstream.codec import limits
 from partstream.codec.checks import dataclass, narrow, replace
-from partstream.codec.json_codec import dumps, dumps_text, loads
+from partstream.codec.json_codec import dumps, dumps_text
 from partstream.codec.limits import LARGE_BYTES, PIECE
 from partstream.errors import AnswerTooLargeError, CallerError
 from partstream.lm import parts
 from partstream.lm.outputs import FastPathWriter, IdleWriter, Outcome
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, Usage
-from partstream.protocols.serve import ResponseWriter, StoredAnswer, StreamForm, WireEvent
+from partstream.protocols.serve import ResponseWriter, StreamForm, WireEvent
 from partstream.runtime.progress import AnswerExcerpt, thinking_text
 from partstream.server.requests import failure_of
 
 if TYPE_CHECKING:
     from partstream.lm.outputs import Finish, InboundRequest, Repeated, Reply, StreamOutput
-    from partstream.protocols.serve import AnswerRecord, WireRequest
     from partstream.server.settings import ServingSettings
     from partstream.upstream.forwarding import Passage
 
@@ -65,7 +64,7 @@ class ReplyWriter:
         writes: type[ResponseWriter],
         asked: InboundRequest,
         reply: Reply,
-        sink: ReplySink,
+        sink: BufferedReplySink,
         request_id: str,
         leave_unsaid: Callable[[Collection[str]], object],
     ) -> None:
@@ -257,7 +256,7 @@ class ReplyProgress:
     def __init__(
         self,
         reply: ReplyWriter,
-        sink: ReplySink,
+        sink: BufferedReplySink,
         on_failure: Callable[[BaseException], object],
         followers: Iterable[Callable[[parts.ResponsePart], object]],
         passage: Passage | None,
@@ -517,10 +516,6 @@ Deliver: TypeAlias = "Callable[[Head | None, bytes, bool], Awaitable[None]]"
 """Sends the head of a reply, once, bytes, and whether they are the last; waits while the client is slow."""
 
 
-ReplySink: TypeAlias = "BufferedReplySink | RecordingReplySink"
-"""Takes the bytes of a response: for its client, or for the store on their way to the client."""
-
-
 class BufferedReplySink:
     """Takes the head and the bytes of a response, which a task of its own sends: see :meth:`pump`.
 
@@ -699,147 +694,3 @@ class BufferedReplySink:
 def _slices_of(pieces: Iterable[bytes | FileFrame]) -> Iterator[bytes]:
     for piece in pieces:
         yield from (piece,) if isinstance(piece, bytes) else piece.slices()
-
-
-class RecordingReplySink:
-    """A sink that keeps what passes through it. It sends the end of a response after the response is stored: a client
-    that has the end may name the response in its next request, which another process may get. A response that cannot be
-    stored reaches its client all the same, and its end says so.
-
-    Args:
-        is_stream: Whether the bytes are frames; otherwise they are one document.
-        is_kept: Whether the response is stored: its last event waits for that, because the next request may name it.
-        on_begin: Called with the id of the response as soon as it is known.
-        on_end: Stores the response, and says whether that worked.
-
-    Attributes:
-        stored: The response as it is stored; None before its end.
-        stop: Ends the response on behalf of its client; set by the handler that runs it.
-    """
-
-    def __init__(
-        self,
-        sink: ReplySink,
-        record: AnswerRecord,
-        own: WireRequest,
-        *,
-        is_stream: bool,
-        is_kept: bool,
-        on_begin: Callable[[str], object],
-        on_end: Callable[[StoredAnswer], Awaitable[bool]],
-    ) -> None:
-        self.stored: StoredAnswer | None = None
-        self.stop: Callable[[], object] = lambda: None
-        self._sink = sink
-        self._record = record
-        self._own = own
-        self._is_stream = is_stream
-        self._is_kept = is_kept
-        self._head: Head | None = None  # of a document, whose length may still change
-        self._last = b""
-        self._on_begin = on_begin
-        self._on_end = on_end
-        self._is_good = False
-        self._has_begun = False
-        self._ending: asyncio.Task[None] | None = None
-        self._change: asyncio.Future[None] | None = None
-
-    def start(self, head: Head) -> None:
-        """Passes on the head, that of a document with it; a reply that reports a failure is not kept."""
-        self._is_good = 200 <= head.status < 300
-        if self._is_good and self._is_kept and not self._is_stream:
-            self._head = head
-        else:
-            self._sink.start(head)
-
-    def send(self, data: bytes, /) -> None:
-        """Passes on bytes, and reads those of a response."""
-        if self._is_good and (self._last or self._note(data)) and self._is_kept:
-            self._last += data
-        else:
-            self._sink.send(data)
-
-    def send_file(self, frame: FileFrame, /) -> None:
-        """Passes on bytes with files: no wire that keeps state writes any."""
-        self.send(bytes(frame))
-
-    def end(self, data: bytes = b"", /) -> None:
-        """Stores the response, and passes on its last bytes then."""
-        if self._ending is None:
-            if self._is_good and data:
-                self._note(data)
-            self._ending = asyncio.get_running_loop().create_task(self._keep(self._last + data))
-
-    def _note(self, data: bytes) -> bool:
-        """Reads bytes of the response; says whether its last event, or all of a document, is in them."""
-        if not self._is_stream:
-            document = loads(data)
-            self._record.take_document(document if isinstance(document, dict) else {})
-            return True
-        is_last = self._record.add(data)
-        if not self._has_begun and self._record.answer_id is not None:
-            self._has_begun = True
-            self._on_begin(self._record.answer_id)
-        self._wake()
-        return is_last
-
-    async def drain(self) -> None:
-        """Waits while the client is slow."""
-        await self._sink.drain()
-
-    async def _keep(self, data: bytes) -> None:
-        try:
-            if self._is_good:
-                self.stored = self._record.stored(self._own)
-            if self.stored is not None and not await self._on_end(self.stored):
-                data = self._record.unkept(data)
-        finally:
-            if (head := self._head) is not None:
-                size = ("content-length", str(len(data)))
-                headers = (size if name == "content-length" else (name, value) for name, value in head.headers)
-                self._sink.start(replace(head, headers=tuple(headers)))
-            self._sink.end(data)
-            self._wake()
-
-    def cancel(self) -> None:
-        """Records that the answer is stopped on behalf of its client; the end still has to be written."""
-        self._record.cancel()
-
-    async def ended(self) -> StoredAnswer | None:
-        """Waits until the response is over; returns it as it is stored."""
-        while self._ending is None:
-            await asyncio.wait({self.changed()})
-        await asyncio.wait({self._ending})
-        return self.stored
-
-    def changed(self) -> asyncio.Future[None]:
-        """Is done with the next bytes after this call, or with the end; the same for all who wait."""
-        if self._change is None:
-            self._change = asyncio.get_running_loop().create_future()
-        return self._change
-
-    @property
-    def is_over(self) -> bool:
-        """Whether no further frames come."""
-        return self._ending is not None and self._ending.done()
-
-    def now(self) -> StoredAnswer | None:
-        """The response so far; None before it has begun."""
-        if self.stored is not None:
-            return self.stored
-        response, answer_id = self._record.response, self._record.answer_id
-        if response is None or answer_id is None:
-            return None
-        return StoredAnswer(answer_id, None, {}, response)
-
-    @property
-    def frames(self) -> Sequence[bytes] | None:
-        """The frames so far; None for a document, and for a stream that is too long to be kept."""
-        if not self._is_stream:
-            return None
-        return self._record.frames if self.stored is None else self.stored.frames
-
-    def _wake(self) -> None:
-        change, self._change = self._change, None
-        if change is not None:
-            change.set_result(None)

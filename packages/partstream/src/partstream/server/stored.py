@@ -1,8 +1,8 @@
 """What a server remembers of its responses: to be continued, stored, read again, resumed and stopped.
 
 :class:`AnswerMemory` finds what a request refers to: an earlier response, or items of it. What a socket itself
-remembers comes first, then the store. It makes the sink that keeps a response on its way to the client
-(:class:`~partstream.server.replies.RecordingReplySink`), and replies to requests for responses that it has.
+remembers comes first, then the store. It replies to requests for responses that it has. A :class:`RecordingReplySink`
+keeps a response on its way to the client.
 """
 
 from __future__ import annotations
@@ -14,17 +14,18 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from partstream.codec.checks import dataclass, field, replace
+from partstream.codec.json_codec import loads
 from partstream.codec.system import SharedRoom
 from partstream.protocols import serve as wires
 from partstream.protocols.failures import FailureKind, ServedFailure
 from partstream.server import requests
 from partstream.server.clients import machine_token
-from partstream.server.replies import RecordingReplySink, ReplySink
+from partstream.server.replies import BufferedReplySink
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from partstream.server.replies import Deliver
+    from partstream.server.replies import Deliver, FileFrame, Head
     from partstream.server.stored_answers import SQLiteAnswers
 
 _logger = logging.getLogger("partstream.serving")
@@ -195,7 +196,7 @@ class AnswerMemory:
         if self.store is not None:
             await asked_of_store(self.store.delete(owner, answer_id))
 
-    async def _save(self, owner: str, answer: wires.StoredAnswer, items: Collection[str]) -> bool:
+    async def save(self, owner: str, answer: wires.StoredAnswer, items: Collection[str]) -> bool:
         """Puts a response into the store, if there is one; its client gets it all the same where that fails."""
         try:
             if self.store is not None:
@@ -207,48 +208,6 @@ class AnswerMemory:
             _logger.error("an answer could not be stored: %s", why)  # noqa: TRY400
             return False
         return True
-
-    def recorded(
-        self,
-        state: wires.ServedState,
-        remembered: Remembered,
-        owner: str,
-        sink: ReplySink,
-        *,
-        is_stream: bool,
-        model_id: str = "",
-    ) -> RecordingReplySink:
-        """A sink that keeps the response to a request; or that notes the model whose upstream alone keeps it."""
-
-        async def keep(answer: wires.StoredAnswer) -> bool:
-            if model_id:
-                begin(answer.id)
-                await self._save(owner, wires.StoredAnswer(answer.id, None, {_KEPT_BY: model_id}, {}), ())
-                return True  # the upstream keeps it
-            try:
-                if not remembered.is_kept:
-                    return True
-                whole = state.whole(remembered.earlier.chain, answer) if remembered.is_local else answer
-                return await self._save(owner, whole, list(state.items(whole)))
-            finally:
-                self.running.pop((owner, answer.id), None)
-
-        def begin(answer_id: str) -> None:
-            if model_id:
-                self.elsewhere.keep(owner, answer_id, model_id)
-            elif remembered.is_kept:
-                self.running[owner, answer_id] = recorded
-
-        recorded = RecordingReplySink(
-            sink,
-            state.record(0 if model_id else _FRAME_BYTES),
-            remembered.own,
-            is_stream=is_stream,
-            is_kept=remembered.is_kept,
-            on_begin=begin,
-            on_end=keep,
-        )
-        return recorded
 
 
 _MANY_ITEMS: Final = 256
@@ -281,6 +240,167 @@ async def asked_of_store(question: Awaitable[T], param: str = "previous_response
         raise requests.RequestFailedError(
             ServedFailure(FailureKind.OVERLOADED, said, retry_after=requests.RETRY_SECONDS)
         ) from error
+
+
+# ---- Keeping responses ----
+
+
+class RecordingReplySink(BufferedReplySink):
+    """A sink that keeps what passes through it. It sends the end of a response after the response is stored: a client
+    that has the end may name the response in its next request, which another process may get. A response that cannot be
+    stored reaches its client all the same, and its end says so.
+
+    Args:
+        owner: The caller, whose requests alone find the response.
+        stop: Ends the response on behalf of its client.
+        is_stream: Whether the bytes are frames; otherwise they are one document.
+        model_id: The model whose upstream alone keeps the response, which is noted then; empty for none.
+        about: The arguments of every sink.
+
+    Attributes:
+        stored: The response as it is stored; None before its end.
+    """
+
+    def __init__(
+        self,
+        memory: AnswerMemory,
+        state: wires.ServedState,
+        remembered: Remembered,
+        owner: str,
+        stop: Callable[[], object],
+        *about: Any,
+        is_stream: bool,
+        model_id: str,
+    ) -> None:
+        super().__init__(*about)
+        self.stored: wires.StoredAnswer | None = None
+        self.stop = stop
+        self._memory = memory
+        self._state = state
+        self._remembered = remembered
+        self._owner = owner
+        self._is_stream = is_stream
+        self._model_id = model_id
+        self._record = state.record(0 if model_id else _FRAME_BYTES)
+        self._document_head: Head | None = None  # its length may still change
+        self._last = b""
+        self._is_good = False
+        self._has_begun = False
+        self._ending: asyncio.Task[None] | None = None
+        self._change: asyncio.Future[None] | None = None
+
+    def start(self, head: Head) -> None:
+        """Takes the head; that of a document goes with it. A reply that reports a failure is not kept."""
+        self._is_good = 200 <= head.status < 300
+        if self._is_good and self._remembered.is_kept and not self._is_stream:
+            self._document_head = head
+        else:
+            super().start(head)
+
+    def send(self, data: bytes, /) -> None:
+        """Takes the next bytes, and reads those of a response: its last event waits until it is stored."""
+        if self._is_good and (self._last or self._note(data)) and self._remembered.is_kept:
+            self._last += data
+        else:
+            super().send(data)
+
+    def send_file(self, frame: FileFrame, /) -> None:
+        """Takes bytes with files: no wire that keeps state writes any."""
+        self.send(bytes(frame))
+
+    def end(self, data: bytes = b"", /) -> None:
+        """Stores the response, and sends its last bytes then."""
+        if self._ending is None:
+            if self._is_good and data:
+                self._note(data)
+            self._ending = self.loop.create_task(self._keep(self._last + data))
+
+    def _note(self, data: bytes) -> bool:
+        """Reads bytes of the response; says whether its last event, or all of a document, is in them."""
+        if not self._is_stream:
+            document = loads(data)
+            self._record.take_document(document if isinstance(document, dict) else {})
+            return True
+        is_last = self._record.add(data)
+        if not self._has_begun and (answer_id := self._record.answer_id) is not None:
+            self._has_begun = True
+            if self._model_id:
+                self._memory.elsewhere.keep(self._owner, answer_id, self._model_id)
+            elif self._remembered.is_kept:
+                self._memory.running[self._owner, answer_id] = self
+        self._tell()
+        return is_last
+
+    async def _keep(self, data: bytes) -> None:
+        try:
+            if self._is_good:
+                self.stored = self._record.stored(self._remembered.own)
+            if self.stored is not None and not await self._is_kept(self.stored):
+                data = self._record.unkept(data)
+        finally:
+            if (head := self._document_head) is not None:
+                size = ("content-length", str(len(data)))
+                headers = (size if name == "content-length" else (name, value) for name, value in head.headers)
+                super().start(replace(head, headers=tuple(headers)))
+            super().end(data)
+            self._tell()
+
+    async def _is_kept(self, answer: wires.StoredAnswer) -> bool:
+        """Keeps the response where it is to be kept; says whether that worked."""
+        memory, owner = self._memory, self._owner
+        if self._model_id:
+            memory.elsewhere.keep(owner, answer.id, self._model_id)
+            await memory.save(owner, wires.StoredAnswer(answer.id, None, {_KEPT_BY: self._model_id}, {}), ())
+            return True  # the upstream keeps it
+        try:
+            if not self._remembered.is_kept:
+                return True
+            if self._remembered.is_local:
+                answer = self._state.whole(self._remembered.earlier.chain, answer)
+            return await memory.save(owner, answer, list(self._state.items(answer)))
+        finally:
+            memory.running.pop((owner, answer.id), None)
+
+    def cancel(self) -> None:
+        """Records that the answer is stopped on behalf of its client; the end still has to be written."""
+        self._record.cancel()
+
+    async def ended(self) -> wires.StoredAnswer | None:
+        """Waits until the response is over; returns it as it is stored."""
+        while self._ending is None:
+            await asyncio.wait({self.changed()})
+        await asyncio.wait({self._ending})
+        return self.stored
+
+    def changed(self) -> asyncio.Future[None]:
+        """Is done with the next bytes after this call, or with the end; the same for all who wait."""
+        if self._change is None:
+            self._change = self.loop.create_future()
+        return self._change
+
+    def _tell(self) -> None:
+        change, self._change = self._change, None
+        if change is not None:
+            change.set_result(None)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether no further frames come."""
+        return self._ending is not None and self._ending.done()
+
+    def now(self) -> wires.StoredAnswer | None:
+        """The response so far; None before it has begun."""
+        response, answer_id = self._record.response, self._record.answer_id
+        if self.stored is not None or response is None or answer_id is None:
+            return self.stored
+        return wires.StoredAnswer(answer_id, None, {}, response)
+
+    @property
+    def frames(self) -> Sequence[bytes] | None:
+        """The frames so far; None for a document, and for a stream that is too long to be kept."""
+        if not self._is_stream:
+            return None
+        return self._record.frames if self.stored is None else self.stored.frames
 
 
 # ---- Requests for stored responses ----
