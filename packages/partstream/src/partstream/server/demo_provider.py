@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping, Sequence
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Final
 
@@ -18,10 +18,9 @@ from partstream.lm import provider
 from partstream.lm.messages import ChatMessage, RequestOptions, Role, Tool, ToolMode
 from partstream.lm.outputs import Finish, Outcome
 from partstream.lm.parts import FinishReason, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, UnifiedFinishReason
-from partstream.runtime.simple import user_request
+from partstream.runtime.simple import FunctionProvider, user_request
 
 if TYPE_CHECKING:
-    from partstream.lm.cancellation import CancellationToken
     from partstream.lm.parts import ResponsePart
 
 DEMO_MODEL: Final = provider.LanguageModelChatInformation(
@@ -53,7 +52,7 @@ _LIMITS: Final = ("max_output_tokens", "max_completion_tokens", "max_tokens")
 _PIECES: Final = re.compile(r"\S+\s*")
 
 
-class DemoProvider(provider.LanguageModelChatProvider):
+class DemoProvider(FunctionProvider):
     """Offers :data:`DEMO_MODEL`.
 
     Args:
@@ -61,52 +60,30 @@ class DemoProvider(provider.LanguageModelChatProvider):
     """
 
     def __init__(self, *, pace: float = 0.0) -> None:
-        self._pace = pace
+        async def answer(
+            messages: Sequence[ChatMessage], options: RequestOptions
+        ) -> AsyncGenerator[ResponsePart | Finish, None]:
+            limits = (as_count(options.model_options.get(name)) for name in _LIMITS)
+            room = min((one * _CHARACTERS_OF_TOKEN for one in limits if one), default=math.inf)
+            for part in _answer(messages, options):
+                room -= sum(map(len, _texts((part,))))
+                if room < 0:
+                    yield Finish(Outcome.INCOMPLETE, FinishReason(UnifiedFinishReason.LENGTH, "length"))
+                    return
+                yield part
+                await asyncio.sleep(pace)
 
-    async def provide_language_model_chat_information(
-        self, silent: bool, token: CancellationToken
-    ) -> Sequence[provider.LanguageModelChatInformation]:
-        """The one model."""
-        del silent, token
-        return [DEMO_MODEL]
+        super().__init__(answer, DEMO_MODEL, _count)
 
-    async def provide_language_model_chat_response(
-        self,
-        model: provider.LanguageModelChatInformation,
-        messages: Sequence[ChatMessage],
-        options: RequestOptions,
-        progress: provider.Progress,
-        token: CancellationToken,
-    ) -> None:
-        """Thinks, then calls a tool or answers."""
-        del model
-        draining = progress if isinstance(progress, provider.DrainingProgress) else None
-        limits = (as_count(options.model_options.get(name)) for name in _LIMITS)
-        room = min((one * _CHARACTERS_OF_TOKEN for one in limits if one), default=math.inf)
-        for part in _answer(messages, options):
-            if token.is_cancellation_requested:
-                return
-            room -= sum(map(len, _texts((part,))))
-            if room < 0:
-                if isinstance(progress, provider.FinishingProgress):
-                    progress.finish(Finish(Outcome.INCOMPLETE, FinishReason(UnifiedFinishReason.LENGTH, "length")))
-                return
-            progress.report(part)
-            if draining is not None:
-                await draining.drain()
-            await asyncio.sleep(self._pace)
 
-    async def provide_token_count(
-        self, model: provider.LanguageModelChatInformation, text: str | ChatMessage, token: CancellationToken
-    ) -> int:
-        """A token for every four characters, those of tools' results among them."""
-        del model, token
-        if isinstance(text, str):
-            size = len(text)
-        else:
-            results = (part.content for part in text.content if isinstance(part, ToolResultPart))
-            size = sum(len(one) for content in (text.content, *results) for one in _texts(content))
-        return -(-size // _CHARACTERS_OF_TOKEN)
+def _count(text: str | ChatMessage) -> int:
+    """A token for every four characters, those of tools' results among them."""
+    if isinstance(text, str):
+        size = len(text)
+    else:
+        results = (part.content for part in text.content if isinstance(part, ToolResultPart))
+        size = sum(len(one) for content in (text.content, *results) for one in _texts(content))
+    return -(-size // _CHARACTERS_OF_TOKEN)
 
 
 def _answer(messages: Sequence[ChatMessage], options: RequestOptions) -> Iterator[ResponsePart]:
