@@ -139,8 +139,8 @@ class TokenAccounting:
         return self._at_once(self._counting(model, text))
 
     async def read_and_count(self, model: LanguageModelChatInformation, text: str | ChatMessage) -> TokenCount:
-        """The same as :meth:`count`, but the event loop runs on while a large message is read and counted."""
-        if isinstance(text, str) or (weight := weight_of([text])) <= LARGE_BYTES:
+        """The same as :meth:`count`, but the event loop runs on while what is large is read and counted."""
+        if (weight := weight_of([text])) <= LARGE_BYTES:
             return self.count(model, text)
         return await self._in_turns(self._counting(model, text), weight)
 

@@ -55,9 +55,9 @@ _WEIGHT_OF_FILE: Final = 8
 """What a part and a byte of a file weigh, in bytes of text: of a document, each object is looked at."""
 
 
-def weight_of(messages: Iterable[ChatMessage]) -> int:
-    """About how many bytes of text take as long to read, to count and to write as these messages."""
-    held = [part for message in messages for part in message.content]
+def weight_of(things: Iterable[str | ChatMessage]) -> int:
+    """About how many bytes of text take as long to read, to count and to write as these texts and messages."""
+    held = [part for one in things for part in ([parts.TextPart(one)] if isinstance(one, str) else one.content)]
     weight = 0
     for part in held:  # which grow
         weight += _WEIGHT_OF_PART

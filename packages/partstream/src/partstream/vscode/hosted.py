@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from partstream.codec.checks import MOST_DOLLARS, MOST_TOKENS, as_amount, as_count, dataclass, sequence_of
 from partstream.codec.json_codec import JSONDecodeError, loads
+from partstream.codec.limits import LARGE_BYTES
 from partstream.conversation.turns import short_digest
 from partstream.errors import CallerError, KeyNeededError, UnknownModelError, with_facts
 from partstream.lm.parts import (
@@ -41,8 +42,8 @@ from partstream.lm.provider import LanguageModelChatInformation, WaitingProgress
 from partstream.runtime.answer_files import is_file
 from partstream.runtime.progress import AnswerExcerpt, logged_error, said_by
 from partstream.tokens import CountSource, MessageCounter, TokenCount, estimate_tokens
-from partstream.tokens.counting import CorrectsTokenCounts, FactoredTokenCounts, SourcedTokenCounts
-from partstream.upstream.context import run_in_thread
+from partstream.tokens.counting import CorrectsTokenCounts, FactoredTokenCounts, SourcedTokenCounts, weight_of
+from partstream.upstream.context import in_thread, run_in_thread
 from partstream.vscode import failures
 from partstream.vscode import rpc_types as wire
 
@@ -544,18 +545,19 @@ async def count_all(
     ends = asyncio.get_running_loop().time() + COUNT_SECONDS
     for item in items:
         try:
-            if counts_at_once:
-                counted: TokenCount = cast("Any", provider).token_count(model, item)
-            else:
+            if not counts_at_once or weight_of([item]) > LARGE_BYTES:  # what is large is read apart, and then known
                 async with asyncio.timeout_at(ends):
                     counted = TokenCount(await provider.provide_token_count(model, item, token), CountSource.COUNTED)
+            if counts_at_once:
+                counted = cast("Any", provider).token_count(model, item)
             counts.append(_checked(counted))
         except BaseException as error:
             if not failures.is_providers_own(error, token):
                 raise
             failure = failure or error
             counter = MessageCounter(model.family)
-            counts.append(counter.count_text(item) if isinstance(item, str) else counter.count_message(item))
+            count = counter.count_text if isinstance(item, str) else counter.count_message
+            counts.append(await in_thread(weight_of([item]), count, item))
     return counts, failure
 
 

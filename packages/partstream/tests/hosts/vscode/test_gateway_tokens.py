@@ -1,5 +1,19 @@
 """What the sidecar knows of tokens behind a gateway: sources, corrections, limits, and what outlives the process."""
 
+import asyncio
+
+import pytest
+
+from partstream.lm.cancellation import CancellationTokenSource
+from partstream.lm.messages import ChatMessage
+from partstream.lm.parts import DataPart
+from partstream.lm.provider import LanguageModelChatInformation
+from partstream.tokens import CountSource
+from partstream.upstream.configuration import GatewayConfiguration
+from partstream.upstream.provider import GatewayProvider
+from partstream.vscode.hosted import count_all
+from serving.waits import in_short_waits
+
 from .sidecar import running
 from .test_gateway import group_of, serving
 
@@ -25,6 +39,30 @@ def test_counts_of_a_gateway_say_where_they_come_from():
         for said in ((PROSE,), (PROSE, message)):  # what the second total has more is what the message takes
             assert _ask(sidecar, group, *said).error is None
         assert [count["source"] for count in _count(sidecar, group, "word", message)] == ["estimated", "reported"]
+
+
+class Failing(GatewayProvider):
+    async def provide_token_count(self, model, text, token):
+        raise OSError("the counter is away")
+
+
+@pytest.mark.parametrize("kind", [GatewayProvider, Failing], ids=["counted", "estimated in place of a count"])
+def test_others_have_their_turn_while_the_documents_of_messages_are_counted(kind):
+    page = b"3 0 obj<</Type/Page/Parent 2 0 R/Contents 4 0 R>>endobj "
+    model = LanguageModelChatInformation("m", "M", "gpt-4o", "1", 100_000, 1_000)
+    numbers = iter(range(10))
+
+    async def count():
+        data = b"%PDF-1.4 " + page * 60_000 + str(next(numbers)).encode()  # none is known from a time before
+        message = ChatMessage.user([DataPart(data, "application/pdf")])
+        provider = kind(GatewayConfiguration("http://127.0.0.1:9/v1", protocol="chat-completions"))
+        return await count_all(provider, model, ["word", message], CancellationTokenSource().token)
+
+    asyncio.run(count())  # what is loaded takes a long turn, once
+    counts, failure = in_short_waits(count)
+    assert [one.source for one in counts] == [CountSource.ESTIMATED] * 2
+    assert counts[1].tokens > 1_000_000
+    assert (failure is None) == (kind is GatewayProvider)
 
 
 def test_a_refusal_lowers_the_limit_of_the_model_and_the_extension_is_told():
