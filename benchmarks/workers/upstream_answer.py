@@ -16,8 +16,6 @@ import time
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, Final
 
-import httpx2
-
 from benchmarks.streams import Event, text
 from partstream.lm.outputs import StreamOptions
 from partstream.protocols.errors import COMMON_ERRORS
@@ -27,7 +25,7 @@ from partstream.upstream.attempts import Attempts
 from partstream.upstream.configuration import Timeouts
 from partstream.upstream.endpoint import FixedKey
 from partstream.upstream.http import HTTPAnswer, OutboundHead, place_of
-from partstream.upstream.http_connection import AnswerBody
+from partstream.upstream.http_connection import AnswerBody, AnswerHead, PlainAnswer
 from partstream.upstream.transport import Transport, UpstreamRequest
 
 if TYPE_CHECKING:
@@ -66,21 +64,19 @@ class _Http:
         self._pieces = pieces
 
     async def send(self, _request: object, _key: object, _limit: object = None, **options: Any) -> HTTPAnswer:
-        body = _Body(self._pieces)
-        head = [("content-type", "text/event-stream")]
-        request = httpx2.Request("POST", "http://127.0.0.1/v1/responses")
-        response = httpx2.Response(200, headers=head, stream=body, request=request, extensions={"body": body})
+        head = AnswerHead(200, b"OK", b"1.1", [(b"content-type", b"text/event-stream")])
+        came = PlainAnswer(head, _Body(self._pieces))
         open_exchange = options.get("capture")
         if open_exchange is None:
-            return HTTPAnswer(response, _HEAD)
-        return HTTPAnswer(response, _HEAD, _begun(open_exchange, response))
+            return HTTPAnswer(came, _HEAD)
+        return HTTPAnswer(came, _HEAD, _begun(open_exchange, came))
 
 
-def _begun(open_exchange: Callable[..., Any], response: httpx2.Response) -> Any:
+def _begun(open_exchange: Callable[..., Any], came: PlainAnswer) -> Any:
     from partstream.upstream.http import take_head  # noqa: PLC0415 - a checkout may have none
 
     exchange = _HEAD.begin_exchange(open_exchange, b"{}")
-    take_head(exchange, response)
+    take_head(exchange, came)
     return exchange
 
 

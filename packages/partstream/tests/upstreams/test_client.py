@@ -10,6 +10,7 @@ import pytest
 
 from partstream.upstream.http import find_proxy, make_transport
 from partstream.upstream.http_connection import DirectTransport
+from upstreams.direct_client import Direct
 from upstreams.upstreams import configuration
 
 # Its own authority, good until 2126; its key was thrown away.
@@ -27,14 +28,10 @@ HwYDVR0jBBgwFoAUcrB1YbNleqqM5VGXxUN3X9xKnpQwDwYDVR0TAQH/BAUwAwEB
 """
 
 
-class _Direct(DirectTransport, httpx2.AsyncBaseTransport):
-    """The transport of a client."""
-
-
 def _client(base_url: str, **changes: Any) -> httpx2.AsyncClient:
     of_upstream = configuration(base_url, **changes)
     made = make_transport(of_upstream, find_proxy(of_upstream))
-    transport = _Direct(made.certificates) if isinstance(made, DirectTransport) else made
+    transport = Direct(made.certificates) if isinstance(made, DirectTransport) else made.client
     return httpx2.AsyncClient(transport=transport, trust_env=False)
 
 

@@ -16,7 +16,7 @@ import asyncio
 import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 from urllib.parse import urlsplit
 
 import httpx2
@@ -27,8 +27,8 @@ from partstream.errors import CallerError, PartstreamError, UpstreamConnectionEr
 from partstream.server.loopback import BREAK_OFF, Host, LoopbackLimits
 from partstream.server.origins import page_refusal
 from partstream.upstream.endpoint import url_on_host, without_query
-from partstream.upstream.http import connection_error, find_proxy, make_transport
-from partstream.upstream.http_connection import AnswerBody, DirectTransport
+from partstream.upstream.http import connection_error, find_proxy, length_of, make_transport, place_of
+from partstream.upstream.http_connection import PlainRequest
 from partstream_devtools.bundles.exchange import HowEnded
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
     from partstream.server.requests import Receive, Scope, Send
     from partstream.upstream.configuration import GatewayConfiguration
+    from partstream.upstream.http_connection import DirectTransport, PlainAnswer, ProxyTransport
 
 # ---- Admission ----
 
@@ -154,27 +155,28 @@ class Relay:
             )
         except Exception as error:  # beside its own errors, the client lets out those of addresses and of sockets
             return HowEnded.NO_RESPONSE, await self._without_response(error)
-        at = time.monotonic_ns()
+        at, head = time.monotonic_ns(), reply.head
+        fields = [*head.fields]
         try:
             await self._send(
                 {
                     "type": "http.response.start",
-                    "status": reply.status,
-                    "reason": reply.reason,
-                    "headers": response_fields(reply.headers),
+                    "status": head.status,
+                    "reason": head.reason,
+                    "headers": response_fields(fields),
                 }
             )
-            self._watcher.head(at, reply.status, reply.reason.decode("latin-1"), reply.headers)
+            self._watcher.head(at, head.status, head.reason.decode("latin-1"), fields)
             return await self._forward_body(reply)
         except OSError:  # the client has left
             return HowEnded.CANCELLED, None
         finally:
-            await reply.aclose()
+            await reply.body.aclose()
 
-    async def _forward_body(self, reply: ServerReply) -> tuple[HowEnded, Exception | None]:
+    async def _forward_body(self, reply: PlainAnswer) -> tuple[HowEnded, Exception | None]:
         send, watcher = self._send, self._watcher
         try:
-            while piece := await reply.next_piece():
+            while piece := await reply.body.next():
                 at = time.monotonic_ns()
                 try:
                     await send({"type": "http.response.body", "body": piece, "more_body": True})
@@ -216,32 +218,6 @@ async def send_document(send: Send, status: int, message: str) -> None:
 async def _cancelled(task: asyncio.Task[object]) -> None:
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
-
-
-class ServerReply:
-    """A reply whose head has come; the caller reads its body and closes it."""
-
-    def __init__(self, response: httpx2.Response) -> None:
-        self.status: int = response.status_code
-        self.reason: bytes = response.extensions.get("reason_phrase", b"")
-        self.headers: HeaderFields = [(name.lower(), value) for name, value in response.headers.raw]
-        self._response = response
-        body = response.extensions.get("body")
-        self._body = body if isinstance(body, AnswerBody) else None
-        self._pieces = response.aiter_raw()
-
-    async def next_piece(self) -> bytes:
-        """Waits for the next read of the body; returns nothing after the last."""
-        if self._body is not None:
-            return await self._body.next()
-        while (piece := await anext(self._pieces, None)) is not None:
-            if piece:
-                return piece
-        return b""
-
-    async def aclose(self) -> None:
-        """Closes it; the connection is kept if the body was read to its end."""
-        await self._response.aclose()
 
 
 # ---- Watchers ----
@@ -313,9 +289,8 @@ class RecordingProxy:
         self, configuration: GatewayConfiguration, watch: Watch, port: int = 0, largest_body: int = LARGEST_BODY
     ) -> None:
         self._configuration = configuration
-        self._timeout = {"connect": configuration.timeouts.connect, "read": None, "write": None, "pool": None}
         self._way = find_proxy(configuration)
-        self._transport: httpx2.AsyncBaseTransport | DirectTransport | None = None
+        self._transport: DirectTransport | ProxyTransport | None = None
         self._watch = watch
         self._numbers = 0
         self._host = Host(
@@ -379,12 +354,11 @@ class RecordingProxy:
 
     async def ask(
         self, asked: ForwardedRequest, on_sending: Callable[[], object], on_sent: Callable[[], object]
-    ) -> ServerReply:
-        """Sends a request to the server and returns when the head of its reply has come.
+    ) -> PlainAnswer:
+        """Sends a request to the server and returns when the head of its reply has come; the caller closes its body.
 
         The path is from the root of the server's host, as it came; the query follows that of the base URL. `on_sending`
-        is called when the first byte is about to be sent, `on_sent` after the last one, but not on the way through a
-        proxy.
+        is called when the first byte is about to be sent, `on_sent` after the last one.
 
         Raises:
             httpx2.RequestError: There is no reply.
@@ -393,16 +367,13 @@ class RecordingProxy:
         if self._transport is None:
             raise CallerError("the proxy does not listen")
         url = url_on_host(self._configuration.base_url, asked.path, asked.query)
-        extensions: dict[str, Any] = {"timeout": self._timeout, "on_sending": on_sending, "on_sent": on_sent}
-        if isinstance(self._transport, DirectTransport):
-            # As it came: a URL would lose `..`, and what a server makes of that is for the server to say.
-            extensions["target"] = b"/" + url.partition("://")[2].partition("/")[2].encode("latin-1")
-        request = httpx2.Request(
-            asked.method, url, headers=asked.headers, content=asked.body or None, extensions=extensions
-        )
-        if not isinstance(self._transport, DirectTransport):
-            on_sending()
-        return ServerReply(await self._transport.handle_async_request(request))
+        # As it came: a URL would lose `..`, and what a server makes of that is for the server to say.
+        target = b"/" + url.partition("://")[2].partition("/")[2].encode("latin-1")
+        length = [(name.encode(), value.encode()) for name, value in length_of(asked.method, asked.body).items()]
+        place = place_of(self._configuration.base_url, "/", "")
+        headers = [(b"host", place.host.encode()), *asked.headers, *length]
+        request = PlainRequest(asked.method, target, headers, asked.body, on_sending, on_sent)
+        return await self._transport.send(place.origin, request, self._configuration.timeouts.connect)
 
     def not_reached(self, error: Exception) -> UpstreamConnectionError:
         """The error for a person of a request without a reply; shows nothing of the request."""

@@ -24,12 +24,12 @@ import re
 import socket
 import ssl
 import sys
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
 from contextlib import aclosing
 from functools import cached_property, lru_cache
 from importlib.util import find_spec
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 from urllib.parse import unquote, urlsplit
 
 from partstream import errors
@@ -44,7 +44,15 @@ from partstream.upstream.attempts import Asking, Attempts, carry_out
 from partstream.upstream.context import CapturedRequest, ExchangeTap
 from partstream.upstream.discovery import FetchResponse
 from partstream.upstream.forwarding import SEALING_HEADER
-from partstream.upstream.http_connection import PORTS, PlainAnswer, PlainRequest, client_errors, httpx2
+from partstream.upstream.http_connection import (
+    PORTS,
+    DirectTransport,
+    PlainAnswer,
+    PlainRequest,
+    ProxyTransport,
+    client_errors,
+    httpx2,
+)
 from partstream.upstream.http_errors import redacted_error
 
 if TYPE_CHECKING:
@@ -293,9 +301,16 @@ class OutboundHead:
         named = {name: value for name, value in self.sent.items() if names_a_secret(name)}
         return endpoint.redactor_of(named, [*endpoint.secrets_in_url(self.place.url), *self.keys])
 
-    def length_of(self, content: bytes) -> Mapping[str, str]:
-        """The header with the length of a body; nothing where the request says none."""
-        return {"content-length": str(len(content))} if content or self.method in _WITH_BODY else {}
+    def request(self, content: bytes, exchange: ExchangeTap | None) -> PlainRequest:
+        """The request with a body, as it is sent."""
+        head, headers = self.plain, self.raw
+        for name, length in length_of(self.method, content).items():
+            line = name.encode(), length.encode()
+            head = None if head is None else b"%b%b: %b\r\n" % (head, *line)
+            headers = [*headers, line]
+        head = None if head is None else head + b"\r\n"
+        sending, sent = (None, None) if exchange is None else (exchange.sending, exchange.was_sent)
+        return PlainRequest(self.method, self.place.target, headers, content, sending, sent, head)
 
     @cached_property
     def _captured(self) -> CapturedRequest:
@@ -312,8 +327,14 @@ class OutboundHead:
         """Begins the capture of an exchange. In bodies, as in a list of models, only what is a secret by its name is
         hidden: people write of the words that other headers hold."""
         of = self._captured
-        kept = CapturedRequest(of.method, of.path, of.query, (*of.headers, *self.length_of(content).items()), content)
+        headers = (*of.headers, *length_of(self.method, content).items())
+        kept = CapturedRequest(of.method, of.path, of.query, headers, content)
         return open_exchange(kept, lambda: self.redactor_of_lists)
+
+
+def length_of(method: str, content: bytes) -> Mapping[str, str]:
+    """The header with the length of a body; nothing where a request says none."""
+    return {"content-length": str(len(content))} if content or method in _WITH_BODY else {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -341,28 +362,16 @@ class HTTPAnswer:
     """An answer whose head has arrived; the caller reads the body and closes it. `fields` are its headers by name in
     lower case; they may repeat secrets of the request."""
 
-    def __init__(
-        self, came: httpx2.Response | PlainAnswer, head: OutboundHead, capture: ExchangeTap | None = None
-    ) -> None:
-        self._came = came
+    def __init__(self, came: PlainAnswer, head: OutboundHead, capture: ExchangeTap | None = None) -> None:
         self.head = head
         self.url = head.place.shown
         self.capture = capture
-        self.fields: dict[str, str] = {}
-        body: object
-        if isinstance(came, PlainAnswer):
-            self.status, pairs, body = came.head.status, came.fields, came.body
-        else:
-            self.status, pairs, body = came.status_code, came.headers.multi_items(), came.extensions.get("body")
+        self.status = came.head.status
         self.is_success = 200 <= self.status < 300
-        self._body = body if isinstance(body, http_connection.AnswerBody) else None
-        for name, value in pairs:
+        self._body = came.body
+        self.fields: dict[str, str] = {}
+        for name, value in came.fields:
             self.fields[name] = f"{self.fields[name]}, {value}" if name in self.fields else value
-
-    @cached_property
-    def response(self) -> httpx2.Response:
-        """The answer as the HTTP client has it; made for a body that it has to unpack."""
-        return self._came.response() if isinstance(self._came, PlainAnswer) else self._came
 
     @property
     def redactor(self) -> Redactor:
@@ -401,30 +410,15 @@ class HTTPAnswer:
     @property
     def has_come(self) -> bool:
         """Whether the whole body is known to have been read."""
-        return self._body is not None and self._body.is_whole
+        return self._body.is_whole
 
     def next_piece(self) -> Callable[[], Awaitable[bytes | None]]:
         """A function that waits for the next piece of the body, unpacked; it gives None or nothing after the last.
 
         It raises `httpx2.RequestError` where the connection breaks.
         """
-        body = self._body
-        next_piece: Callable[[], Awaitable[bytes | None]]
-        if body is not None and self.fields.get("content-encoding", "identity") == "identity":
-            next_piece = body.next  # not through three generators of the client
-        else:
-            pieces = self.response.aiter_bytes()
-            read = 0
-
-            async def next_piece() -> bytes | None:
-                nonlocal read
-                if read >= _TURN:
-                    read = 0
-                    await asyncio.sleep(0)
-                piece = await anext(pieces, None)
-                read += len(piece or b"")
-                return piece
-
+        coding = self.fields.get("content-encoding", "identity")
+        next_piece = self._body.next if coding == "identity" else self._unpacking(coding)
         exchange = self.capture
         if exchange is None:
             return next_piece
@@ -439,6 +433,28 @@ class HTTPAnswer:
             return piece
 
         return next_captured
+
+    def _unpacking(self, coding: str) -> Callable[[], Awaitable[bytes | None]]:
+        """The same for a body that is packed like this, by the client's own means."""
+        body, read = self._body, 0
+
+        async def packed(_: object) -> AsyncGenerator[bytes]:
+            while piece := await body.next():
+                yield piece
+
+        stream = type("Stream", (httpx2.AsyncByteStream,), {"__aiter__": packed})()
+        pieces = httpx2.Response(self.status, headers={"content-encoding": coding}, stream=stream).aiter_bytes()
+
+        async def next_piece() -> bytes | None:
+            nonlocal read
+            if read >= _TURN:
+                read = 0
+                await asyncio.sleep(0)
+            piece = await anext(pieces, None)
+            read += len(piece or b"")
+            return piece
+
+        return next_piece
 
     async def start(self, most: int) -> bytes:
         """The body, or so many bytes of its start.
@@ -461,7 +477,7 @@ class HTTPAnswer:
         """Closes the answer; its connection is kept if the body was read to its end."""
         if self.capture is not None:
             self.capture.cancelled()  # unless it has ended before
-        await (self.response if self._body is None else self._body).aclose()
+        await self._body.aclose()
 
 
 _MAX_BODY: Final = 8 * 1024 * 1024
@@ -503,7 +519,7 @@ class Connections:
 
     def __init__(self, configuration: GatewayConfiguration) -> None:
         self._configuration = configuration
-        self._transport: http_connection.DirectTransport | httpx2.AsyncBaseTransport | None = None
+        self._transport: DirectTransport | ProxyTransport | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self.proxy: Proxy | None = None
         self.cookies: httpx2.Cookies | None = None
@@ -519,50 +535,25 @@ class Connections:
             self.proxy, self.cookies = find_proxy(self._configuration), None
             self._transport, self._loop = make_transport(self._configuration, self.proxy), loop
 
-    async def send(
-        self, head: OutboundHead, content: bytes, exchange: ExchangeTap | None
-    ) -> httpx2.Response | PlainAnswer:
+    async def send(self, head: OutboundHead, content: bytes, exchange: ExchangeTap | None) -> PlainAnswer:
         """Sends a request and returns its answer when the head has come; its cookies are kept.
 
         Raises:
             httpx2.TransportError: There is no answer.
         """
-        transport, place = self._transport, head.place
-        came: PlainAnswer | None = None
-        assert transport is not None  # noqa: S101 - opened before
-        if isinstance(transport, http_connection.DirectTransport):
-            plain, headers = head.plain, head.raw
-            for name, length in head.length_of(content).items():
-                line = name.encode(), length.encode()
-                plain = None if plain is None else b"%b%b: %b\r\n" % (plain, *line)
-                headers = [*headers, line]
-            sending, was_sent = (None, None) if exchange is None else (exchange.sending, exchange.was_sent)
-            written = None if plain is None else b"%b\r\n%b" % (plain, content)
-            asked_plainly = PlainRequest(head.method, place.target, headers, content, sending, was_sent, written)
-            came = await transport.send(place.origin, asked_plainly, self._configuration.timeouts.connect)
-            sets_cookies = any([name == b"set-cookie" for name, _ in came.head.fields])  # noqa: C419 - quicker so
-            if not sets_cookies and not _client_logger.isEnabledFor(logging.INFO):
-                return came
-            response = came.response()
-        else:
-            asked = httpx2.Request(
-                head.method,
-                place.url,
-                content=content or None,
-                headers={**head.headers, **head.length_of(content)},
-                extensions={
-                    "timeout": {"connect": self._configuration.timeouts.connect},
-                    **({} if exchange is None else _steps_of(exchange)),
-                },
-            )
-            response = await transport.handle_async_request(asked)
-        response.request = httpx2.Request(head.method, place.url)
-        self.cookies = httpx2.Cookies() if self.cookies is None else self.cookies
-        self.cookies.extract_cookies(response)
-        status = f"{response.http_version} {response.status_code} {response.reason_phrase}"
-        # It shows the URL with its query, and the server's answer.
-        _client_logger.info("%s", head.redactor.redact(f'HTTP Request: {head.method} {place.url} "{status}"'))
-        return response if came is None else came
+        assert self._transport is not None  # noqa: S101 - opened before
+        place, seconds = head.place, self._configuration.timeouts.connect
+        came = await self._transport.send(place.origin, head.request(content, exchange), seconds)
+        sets_cookies = any([name == "set-cookie" for name, _ in came.fields])  # noqa: C419 - quicker so
+        if sets_cookies:
+            self.cookies = httpx2.Cookies() if self.cookies is None else self.cookies
+            asked = httpx2.Request(head.method, place.url)
+            self.cookies.extract_cookies(httpx2.Response(came.head.status, headers=came.fields, request=asked))
+        if _client_logger.isEnabledFor(logging.INFO):
+            version, reason = came.head.http_version.decode(), came.head.reason.decode("ascii", errors="ignore")
+            said = f'HTTP Request: {head.method} {place.url} "HTTP/{version} {came.head.status} {reason}"'
+            _client_logger.info("%s", head.redactor.redact(said))  # it shows the query, and the server's answer
+        return came
 
     async def aclose(self) -> None:
         """Closes the connections that are kept open for the next request."""
@@ -572,9 +563,7 @@ class Connections:
                 await opened.aclose()
 
 
-def make_transport(
-    configuration: GatewayConfiguration, proxy: Proxy | None
-) -> httpx2.AsyncBaseTransport | http_connection.DirectTransport:
+def make_transport(configuration: GatewayConfiguration, proxy: Proxy | None) -> DirectTransport | ProxyTransport:
     """Makes connections for the running event loop, with a proxy of :func:`find_proxy`; the caller closes them.
 
     They log nothing, keep no cookies and follow no redirect, because it must not carry the key to another host.
@@ -596,11 +585,7 @@ def make_transport(
             reason = "no certificate in it" if isinstance(error, ssl.SSLError) else getattr(error, "strerror", None)
             expected = "a file of certificates in PEM that can be read; unset it to trust the system's"
             raise ConnectionSetupError(where, reason or str(error), expected) from error
-    if proxy is None:
-        return http_connection.DirectTransport(certificates)
-    trusted, through = certificates or http_connection.trusting_nobody(), httpx2.Proxy(proxy.url)
-    limits = httpx2.Limits(max_connections=None, max_keepalive_connections=http_connection.KEPT)
-    return httpx2.AsyncHTTPTransport(verify=trusted, proxy=through, limits=limits)
+    return DirectTransport(certificates) if proxy is None else ProxyTransport(certificates, proxy.url)
 
 
 # ---- Capture of an exchange ----
@@ -610,24 +595,9 @@ OpenExchange: TypeAlias = "Callable[[CapturedRequest, Callable[[], Redactor]], E
 _OF_PACKED_BODIES: Final = frozenset({"content-encoding", "content-length"})
 
 
-def _steps_of(exchange: ExchangeTap) -> dict[str, Any]:
-    """The extensions of a request that tell its capture when the client sends it through a proxy."""
-
-    async def take_step(name: str, _info: Mapping[str, Any]) -> None:
-        if name.endswith("send_request_headers.started"):
-            exchange.sending()
-        elif name.endswith("send_request_body.complete"):
-            exchange.was_sent()
-
-    return {"trace": take_step}
-
-
-def take_head(exchange: ExchangeTap, came: httpx2.Response | PlainAnswer) -> None:
+def take_head(exchange: ExchangeTap, came: PlainAnswer) -> None:
     """Shows the head of a response, without the headers of a packed body: its reads are kept unpacked."""
-    if isinstance(came, PlainAnswer):
-        status, reason, headers = came.head.status, came.head.reason.decode("ascii", errors="ignore"), came.fields
-    else:
-        status, reason, headers = came.status_code, came.reason_phrase, came.headers.multi_items()
+    status, reason, headers = came.head.status, came.head.reason.decode("ascii", errors="ignore"), came.fields
     if any([name == "content-encoding" and value != "identity" for name, value in headers]):  # noqa: C419 - quicker so
         headers = [(name, value) for name, value in headers if name not in _OF_PACKED_BODIES]
     exchange.responded(status, reason, headers)

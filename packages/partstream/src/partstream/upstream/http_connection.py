@@ -1,8 +1,9 @@
-"""The way of our HTTP client straight to a server: connections that are kept, over HTTP/1.1.
+"""The ways of our HTTP client to a server: connections that are kept, over HTTP/1.1, straight or through a proxy.
 
-`httpx2` is the client where there is a proxy, and is loaded then. Without one, requests go through `DirectTransport`,
-which takes a fifth of the time for each piece of an answer: docs/decisions/0017-connections-of-our-own.md. The errors
-of both are the client's.
+Through a proxy, `ProxyTransport` has `httpx2` ask, which is loaded then. Otherwise requests go through
+`DirectTransport`, which takes a fifth of the time for each piece of an answer:
+docs/decisions/0017-connections-of-our-own.md. Both take a `PlainRequest`, give a `PlainAnswer`, and raise the errors of
+`httpx2`.
 
 `HTTPConnection` is a protocol of asyncio: a request, its answer, then perhaps the next. A head that is plain, as nearly
 all are, is written and read here with one regular expression (`plain_request`, `plain_answer`); `h11`, which takes ten
@@ -22,7 +23,7 @@ import socket
 import ssl
 import sys
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
 from ipaddress import ip_address
@@ -60,7 +61,7 @@ class PlainRequest(NamedTuple):
         target: The path with its query.
         on_sending: Called when its first byte is about to be sent: only here is it known when the connection is open.
         on_sent: Called when its last byte was sent.
-        written: Its bytes, made with :func:`plain_head`; None has them made here.
+        head: The bytes of its head, made with :func:`plain_head`; None has them made here.
     """
 
     method: str
@@ -69,7 +70,7 @@ class PlainRequest(NamedTuple):
     content: bytes
     on_sending: Callable[[], object] | None = None
     on_sent: Callable[[], object] | None = None
-    written: bytes | None = None
+    head: bytes | None = None
 
 
 def trusting_nobody() -> ssl.SSLContext:
@@ -78,7 +79,7 @@ def trusting_nobody() -> ssl.SSLContext:
 
 
 class DirectTransport:
-    """Connections to servers, without a proxy; lives in one event loop. A client may have it as its transport.
+    """Connections to servers, without a proxy; lives in one event loop.
 
     Attributes:
         certificates: The trusted ones; None trusts no authority, and takes no memory until TLS is used.
@@ -89,23 +90,6 @@ class DirectTransport:
         self._idle: deque[tuple[Origin, HTTPConnection]] = deque()
         self._all: set[HTTPConnection] = set()
         self._is_closed = False
-
-    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        """Sends a request and returns its answer when the head has come."""
-        scheme = request.url.scheme
-        if scheme not in PORTS or not request.url.host:
-            raise httpx2.UnsupportedProtocol(f"got a URL of the kind {scheme!r}, expected http or https and a host")
-        name = request.extensions.get("sni_hostname")
-        origin = (scheme, request.url.raw_host.decode(), request.url.port or PORTS[scheme], name)
-        asked = PlainRequest(
-            request.method,
-            request.extensions.get("target", request.url.raw_path),
-            request.headers.raw,
-            await request.aread(),
-            request.extensions.get("on_sending"),
-            request.extensions.get("on_sent"),
-        )
-        return (await self.send(origin, asked, request.extensions.get("timeout", {}).get("connect"))).response()
 
     async def send(self, origin: Origin, request: PlainRequest, seconds: float | None) -> PlainAnswer:
         """Sends a request to a server and returns its answer when the head has come; the connection is to be open
@@ -185,6 +169,63 @@ class DirectTransport:
     def _drop_idle(self) -> None:
         while self._idle:
             self._idle.popleft()[1].abort()
+
+
+class ProxyTransport:
+    """Connections through a proxy: those of `httpx2`, whose errors they raise; lives in one event loop."""
+
+    def __init__(self, certificates: ssl.SSLContext | None, proxy: str) -> None:
+        limits = httpx2.Limits(max_connections=None, max_keepalive_connections=KEPT)
+        trusted, through = certificates or trusting_nobody(), httpx2.Proxy(proxy)
+        self.client = httpx2.AsyncHTTPTransport(verify=trusted, proxy=through, limits=limits)
+
+    async def send(self, origin: Origin, request: PlainRequest, seconds: float | None) -> PlainAnswer:
+        """As :meth:`DirectTransport.send`; the proxy looks the name of the server up."""
+
+        async def take_step(name: str, _info: object) -> None:
+            if name.endswith("send_request_headers.started") and request.on_sending is not None:
+                request.on_sending()
+            elif name.endswith("send_request_body.complete") and request.on_sent is not None:
+                request.on_sent()
+
+        scheme, host, port, _ = origin
+        asked = httpx2.Request(
+            request.method,
+            httpx2.URL(scheme=scheme, host=host, port=port, raw_path=request.target),
+            content=request.content or None,
+            headers=request.headers,
+            extensions={"timeout": {"connect": seconds}, "trace": take_step},
+        )
+        came = await self.client.handle_async_request(asked)
+        fields = [(name.lower(), value) for name, value in came.headers.raw]
+        version = came.http_version.removeprefix("HTTP/").encode()
+        head = AnswerHead(came.status_code, came.extensions.get("reason_phrase", b""), version, fields)
+        return PlainAnswer(head, ProxiedBody(came))
+
+    async def aclose(self) -> None:
+        """Closes all connections."""
+        await self.client.aclose()
+
+
+class ProxiedBody:
+    """The body of an answer that came through a proxy; has what an `AnswerBody` has."""
+
+    def __init__(self, came: httpx2.Response) -> None:
+        self._came = came
+        self._pieces = came.aiter_raw()
+        self.is_whole = False
+
+    async def next(self) -> bytes:
+        """The next piece; empty after the last."""
+        async for piece in self._pieces:
+            if piece:
+                return piece
+        self.is_whole = True
+        return b""
+
+    async def aclose(self) -> None:
+        """Gives the connection back if the whole body was read, and closes it otherwise."""
+        await self._came.aclose()
 
 
 _LARGEST_HEAD: Final = 100 * 1024
@@ -275,7 +316,7 @@ class HTTPConnection(asyncio.Protocol):
         """
         try:
             conversation: _Conversation | None = None
-            data = plain_request(request) if request.written is None else request.written
+            data = plain_request(request) if request.head is None else request.head + request.content
             if data is None:
                 conversation = _Conversation(request)
                 data = conversation.sent
@@ -291,7 +332,7 @@ class HTTPConnection(asyncio.Protocol):
         read = body_of(request.method, answer.status, answer.fields)
         # Whether the connection outlives the answer (RFC 9112 section 9.3).
         said = [value.lower() for name, value in answer.fields if name == b"connection"]
-        if request.written is None:
+        if request.head is None:
             said += [value.lower() for name, value in request.headers if name.lower() == b"connection"]
         is_kept = answer.http_version >= b"1.1" and not (
             said and any(option.strip() == b"close" for value in said for option in value.split(b","))
@@ -320,7 +361,7 @@ class HTTPConnection(asyncio.Protocol):
         if self._waits_for_room:
             self._wake()
 
-    async def _head(self, request: PlainRequest, conversation: _Conversation | None) -> tuple[_AnswerHead, bytes]:
+    async def _head(self, request: PlainRequest, conversation: _Conversation | None) -> tuple[AnswerHead, bytes]:
         """The head of the answer, and the bytes after it."""
         data = await self.read()
         if conversation is None:
@@ -382,13 +423,12 @@ _LENGTH: Final = re.compile(rb"[0-9]{1,20}")
 _FRAMING: Final = frozenset({b"content-length", b"transfer-encoding"})
 
 
-class _AnswerHead(NamedTuple):
-    """The head of an answer; `fields` are its headers with names in lower case, `headers` as they came."""
+class AnswerHead(NamedTuple):
+    """The head of an answer; `fields` are its headers in order, with names in lower case."""
 
     status: int
     reason: bytes
     http_version: bytes
-    headers: list[tuple[bytes, bytes]]
     fields: Sequence[tuple[bytes, bytes]]
 
 
@@ -429,26 +469,24 @@ def plain_head(method: str, target: bytes, headers: Sequence[tuple[bytes, bytes]
     return None if head is None else head[:-2]
 
 
-def plain_answer(data: bytes) -> tuple[_AnswerHead, bytes] | None:
+def plain_answer(data: bytes) -> tuple[AnswerHead, bytes] | None:
     """The head of an answer and the bytes after it; None where it is not whole, or has to be judged."""
     found = _PLAIN_ANSWER.match(data)
     if found is None or found.end() > _LARGEST_HEAD:
         return None
     version, status, reason, block = found.groups()
-    headers: list[tuple[bytes, bytes]] = []
     fields: list[tuple[bytes, bytes]] = []
     framing: bytes | None = None
     for line in block.split(b"\r\n")[:-1]:
         name, _, value = line.partition(b":")
-        value, lowered = value.strip(b" \t"), name.lower()
-        if lowered in _FRAMING:
-            is_sound = _LENGTH.fullmatch(value) if lowered == b"content-length" else value == b"chunked"
+        name, value = name.lower(), value.strip(b" \t")
+        if name in _FRAMING:
+            is_sound = _LENGTH.fullmatch(value) if name == b"content-length" else value == b"chunked"
             if framing is not None or not is_sound:
                 return None
-            framing = lowered
-        headers.append((name, value))
-        fields.append((lowered, value))
-    return _AnswerHead(int(status), reason or b"", version, headers, fields), data[found.end() :]
+            framing = name
+        fields.append((name, value))
+    return AnswerHead(int(status), reason or b"", version, fields), data[found.end() :]
 
 
 class _Conversation:
@@ -466,7 +504,7 @@ class _Conversation:
         except h11.LocalProtocolError as error:
             raise httpx2.LocalProtocolError(str(error)) from error
 
-    def answer(self, data: bytes) -> tuple[_AnswerHead, bytes] | None:
+    def answer(self, data: bytes) -> tuple[AnswerHead, bytes] | None:
         """Takes bytes; gives the head of the answer and what follows it, or None before it is whole."""
         try:
             self._connection.receive_data(data)
@@ -478,8 +516,7 @@ class _Conversation:
         if not isinstance(event, self._h11.Response):
             return None
         rest, _ = self._connection.trailing_data
-        headers = event.headers.raw_items()
-        return _AnswerHead(event.status_code, event.reason, event.http_version, headers, [*event.headers]), rest
+        return AnswerHead(event.status_code, event.reason, event.http_version, [*event.headers]), rest
 
 
 class AnswerBody:
@@ -492,11 +529,6 @@ class AnswerBody:
         self._body = body
         self._give_back = give_back
         self._is_closed = False
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        """The pieces of the body, as they come."""
-        while piece := await self.next():
-            yield piece
 
     @property
     def is_whole(self) -> bool:
@@ -542,31 +574,17 @@ class AnswerBody:
 
 
 class PlainAnswer:
-    """An answer whose head has come, without the client's object for it, which takes longer to make than to read the
-    head. `fields` are the headers in order, with names in lower case."""
+    """An answer whose head has come; `fields` are those of the head as texts. The caller closes the body."""
 
     __slots__ = ("body", "fields", "head")
 
-    def __init__(self, head: _AnswerHead, body: AnswerBody) -> None:
+    def __init__(self, head: AnswerHead, body: AnswerBody | ProxiedBody) -> None:
         self.head = head
         self.body = body
         try:
             self.fields = [(name.decode(), value.decode()) for name, value in head.fields]
         except UnicodeDecodeError:
             self.fields = [(name.decode(), value.decode("latin-1")) for name, value in head.fields]
-
-    def response(self) -> httpx2.Response:
-        """The same as the client has it."""
-        head, body = self.head, self.body
-        methods = {"__aiter__": lambda _: body.__aiter__(), "aclose": lambda _: body.aclose()}
-        return httpx2.Response(
-            head.status,
-            headers=head.headers,
-            stream=type("Stream", (httpx2.AsyncByteStream,), methods)(),
-            extensions={
-                "http_version": b"HTTP/" + head.http_version, "reason_phrase": head.reason, "body": body,
-            },
-        )  # fmt: skip
 
 
 # ---- Bodies ----
