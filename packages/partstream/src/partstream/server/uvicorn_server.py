@@ -5,13 +5,14 @@ and its hook for the end comes only after all streams have ended, too late to en
 :meth:`HttpServer.stop` lets responses end within their time, the second one closes all connections.
 
 :class:`BoundedConnection` is uvicorn's HTTP connection with the limits that uvicorn does not have: the number of
-connections, size and time of heads, time of bodies. One timer runs for what has not arrived yet. :class:`InTurns` keeps
-what one client sends in small pieces from holding up all others.
+connections, size and time of heads, time of bodies. uvicorn's tick ends what has not arrived in time. :class:`InTurns`
+keeps what one client sends in small pieces from holding up all others.
 """
 
 from __future__ import annotations
 import asyncio
 import gc
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache, partial
@@ -42,7 +43,7 @@ class StoppedAtOnceError(Exception):
 
 
 class _Uvicorn(uvicorn.Server):
-    """uvicorn's server without its signals, and with a moment at which it listens."""
+    """uvicorn's server without its signals, with a moment at which it listens, and with limits of time for requests."""
 
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
@@ -51,6 +52,14 @@ class _Uvicorn(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         self.is_listening.set()
+
+    async def on_tick(self, counter: int) -> bool:
+        """Refuses requests that are late; uvicorn calls it every tenth of a second."""
+        now = asyncio.get_running_loop().time()
+        for connection in tuple(self.server_state.connections):
+            if isinstance(connection, BoundedConnection):
+                connection.check_time(now)
+        return await super().on_tick(counter)
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -301,43 +310,6 @@ class _RefusedHeadError(Exception):
     """Ends the parsing of a head."""
 
 
-class _ArrivalClock:
-    """The one timer of what has not arrived yet: a head, then its body. What arrives in one read needs none."""
-
-    def __init__(self, loop: asyncio.AbstractEventLoop, expire: Any) -> None:
-        self._loop = loop
-        self._expire = expire
-        self._timer: asyncio.TimerHandle | None = None
-        self._seconds: float | None = None
-        self._started_at = 0.0
-
-    def start(self, seconds: float) -> None:
-        """Starts, or starts again, with the end of this read."""
-        self.stop()
-        self._seconds = seconds
-
-    def end_read(self) -> None:
-        """Lets the time begin for what has not arrived with this read."""
-        if self._seconds is not None:
-            self._started_at = self._loop.time()
-            self._timer = self._loop.call_later(self._seconds, self._expire)
-            self._seconds = None
-
-    def extend(self, seconds: float) -> bool:
-        """Goes on until `seconds` after the start; whether any of them are left."""
-        left = self._started_at + seconds - self._loop.time()
-        if left > 0:
-            self._timer = self._loop.call_later(left, self._expire)
-        return left > 0
-
-    def stop(self) -> None:
-        """Stops; without effect when it does not run."""
-        self._seconds = None
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-
-
 def _without_chunks(cycle: RequestResponseCycle, app: ASGI3Application) -> ASGI3Application:
     """The application for a client of HTTP/1.0: what has no length ends with the connection (RFC 9112 section 6.3).
 
@@ -368,7 +340,8 @@ class BoundedConnection(HttpToolsProtocol):
     def __init__(self, *, limits: ConnectionLimits, **options: Any) -> None:
         super().__init__(**options)
         self._limits = limits
-        self._clock = _ArrivalClock(self.loop, self._expired)
+        self._deadline = math.inf  # of the head, or of the body, that has not arrived yet
+        self._body_since = 0.0
         self._is_in_head = True
         self._head_bytes = 0
         self._body_bytes = 0
@@ -387,12 +360,10 @@ class BoundedConnection(HttpToolsProtocol):
         if len(self.connections) > self._limits.connections:
             self._refuse(HTTPStatus.SERVICE_UNAVAILABLE)
         else:
-            self._clock.start(self._limits.request_head_seconds)
-            self._clock.end_read()
+            self._deadline = self.loop.time() + self._limits.request_head_seconds
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Ends everything that waits for the client."""
-        self._clock.stop()
         super().connection_lost(exc)
         if self._answered is not None:  # uvicorn notifies the request that came last, which may still wait
             self._answered.disconnected = True
@@ -420,11 +391,9 @@ class BoundedConnection(HttpToolsProtocol):
         # A head is counted by its parts when it is whole; before, what is unfinished is in no part.
         if self._is_in_head and self._head_bytes > self._limits.request_head_bytes and not self.transport.is_closing():
             self._refuse(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE)
-        self._clock.end_read()
 
     def handle_websocket_upgrade(self) -> None:
         """Hands the connection to the WebSocket protocol, which waits without an end for what it cannot read."""
-        self._clock.stop()
         has_body = any(name in _OF_BODIES and value.strip() != b"0" for name, value in self.headers)
         if self.scope["method"] != "GET" or self.parser.get_http_version() != "1.1" or has_body:
             self._refuse(HTTPStatus.BAD_REQUEST)  # RFC 6455 section 4.1
@@ -439,7 +408,7 @@ class BoundedConnection(HttpToolsProtocol):
         """Begins a head."""
         if not self._is_in_head:
             self._is_in_head, self._head_bytes = True, 0
-            self._clock.start(self._limits.request_head_seconds)
+            self._deadline = self.loop.time() + self._limits.request_head_seconds
         super().on_message_begin()
 
     def on_headers_complete(self) -> None:
@@ -457,8 +426,8 @@ class BoundedConnection(HttpToolsProtocol):
         if codings and codings != [b"chunked"]:
             self._refused = HTTPStatus.NOT_IMPLEMENTED  # what another coding packs is not read
             raise _RefusedHeadError
-        self._is_in_head, self._body_bytes = False, 0
-        self._clock.start(self._limits.slow_body_seconds)
+        self._is_in_head, self._body_bytes, self._body_since = False, 0, self.loop.time()
+        self._deadline = self._body_since + self._limits.slow_body_seconds
         super().on_headers_complete()
         cycle: RequestResponseCycle | None = self.pipeline[0][0] if self.pipeline else self.cycle
         if cycle is not None:
@@ -494,23 +463,24 @@ class BoundedConnection(HttpToolsProtocol):
 
     def on_message_complete(self) -> None:
         """Ends a body."""
-        self._clock.stop()
+        self._deadline = math.inf
         super().on_message_complete()
 
     def send_400_response(self, msg: str) -> None:
         """Refuses what is no request."""
         self._refuse(self._refused)
 
-    def _expired(self) -> None:
-        if not self._is_in_head:
+    def check_time(self, now: float) -> None:
+        """Refuses a request that is late; what has come of a body gives it more time."""
+        if now > self._deadline and not self._is_in_head:
             seconds = self._limits.slow_body_seconds + self._body_bytes / self._limits.body_bytes_per_second
-            if self._clock.extend(seconds):
-                return
-        self._refuse(HTTPStatus.REQUEST_TIMEOUT)
+            self._deadline = self._body_since + seconds
+        if now > self._deadline:
+            self._refuse(HTTPStatus.REQUEST_TIMEOUT)
 
     def _refuse(self, status: HTTPStatus) -> None:
         """Closes the connection, with a status where no answer has begun on it."""
-        self._clock.stop()
+        self._deadline = math.inf
         cycle: RequestResponseCycle | None = self.cycle  # None before the first request
         if cycle is None or cycle.response_complete or not cycle.response_started:
             text = _SENTENCES[status].encode()
