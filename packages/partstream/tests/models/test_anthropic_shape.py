@@ -1,15 +1,20 @@
 """What is known of a model from Anthropic's list, and what the writer of a request learns of it."""
 
 from models.lists import ANTHROPIC
-from partstream.conversation.preparation import UNKNOWN_CAPABILITIES, ContextEdit, ModelCapabilities, ThinkingForm
+from partstream.conversation.preparation import (
+    UNKNOWN_CAPABILITIES,
+    ContextEdit,
+    Fact,
+    ModelCapabilities,
+    Source,
+    ThinkingForm,
+)
 from partstream.lm.provider import LanguageModelChatCapabilities, LanguageModelChatInformation
 from partstream.upstream.discovery import read_catalogue
 from partstream.upstream.model_information import (
-    Fact,
     LimitSettings,
     ModelRecord,
     ModelSelection,
-    Source,
     information_of,
     known_capabilities,
     offered_models,

@@ -3,9 +3,10 @@
 import pytest
 
 from models.lists import ENDPOINTS, VERCEL
+from partstream.conversation.preparation import Source
 from partstream.errors import UpstreamProtocolError
 from partstream.upstream.discovery import read_catalogue
-from partstream.upstream.model_information import ModelRecord, Source, merged
+from partstream.upstream.model_information import ModelRecord, merged
 from partstream.upstream.model_shapes import ENDPOINTS as ENDPOINTS_OF_A_MODEL
 from partstream.upstream.model_shapes import endpoints_path, read_detail
 from rows import one_test_for

@@ -3,12 +3,11 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from partstream.conversation.preparation import Fact, Source
 from partstream.upstream.model_information import (
-    Fact,
     ModelOverride,
     ModelRecord,
     ModelSelection,
-    Source,
     is_allowed,
     matches,
     offered_models,

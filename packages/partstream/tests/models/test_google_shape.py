@@ -2,13 +2,12 @@
 
 from models.lists import GEMINI
 from models.test_discovery import discovering
+from partstream.conversation.preparation import Fact, Source
 from partstream.upstream.discovery import read_catalogue
 from partstream.upstream.model_information import (
-    Fact,
     LimitSettings,
     ModelRecord,
     ModelSelection,
-    Source,
     information_of,
     known_capabilities,
     offered_models,

@@ -7,14 +7,13 @@ import pytest
 
 from models.lists import LM_STUDIO, OLLAMA_TAGS, OPENAI, VLLM
 from models.test_composition import composed
+from partstream.conversation.preparation import Fact, Source
 from partstream.errors import UpstreamProtocolError
 from partstream.upstream.discovery import read_catalogue
 from partstream.upstream.model_information import (
-    Fact,
     LimitSettings,
     ModelRecord,
     ModelSelection,
-    Source,
     information_of,
     known_capabilities,
     offered_models,

@@ -3,7 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from partstream.upstream.model_information import Fact, LimitPolicy, LimitSettings, ModelRecord, Source, limits_of
+from partstream.conversation.preparation import Fact, Source
+from partstream.upstream.model_information import LimitPolicy, LimitSettings, ModelRecord, limits_of
 from rows import one_test_for
 
 RESERVE, WINDOW, FRACTION = LimitPolicy

@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from models.lists import LM_STUDIO, LM_STUDIO_1, OLLAMA_TAGS, OPENAI, OPENROUTER, VERCEL, VLLM
+from partstream.conversation.preparation import Source
 from partstream.upstream.discovery import read_catalogue
-from partstream.upstream.model_information import ModelRecord, Source
+from partstream.upstream.model_information import ModelRecord
 from partstream.upstream.model_shapes import ENDPOINTS, OLLAMA_SHOW
 from rows import one_test_for
 

@@ -21,11 +21,11 @@ from partstream.codec.json_codec import dumps
 from partstream.codec.text import visible
 from partstream.config.examination import explained
 from partstream.config.table import RawValue
+from partstream.conversation.preparation import Fact, Source
 from partstream.errors import LanguageModelError, PartstreamError
 from partstream.runtime.consumer import LanguageModels, offered_models
 from partstream.runtime.provider_files import default_name
 from partstream.upstream import model_information
-from partstream.upstream.model_information import Fact, Source
 from partstream.upstream.provider import open_models
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from enum import StrEnum
 from functools import reduce
 from operator import or_
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar
 
 from partstream.codec.checks import dataclass, field, fields
 from partstream.codec.redaction import HiddenValues
@@ -37,6 +37,7 @@ from partstream.settings.row import Secrecy, Setting
 if TYPE_CHECKING:
     from partstream.lm.parts import ResponsePart
 
+T = TypeVar("T")
 
 # ---- Continuation ----
 
@@ -219,6 +220,38 @@ class ContextEdit(StrEnum):
     """It takes out old results of tools."""
     SUMMARIZE = "summarize"
     """It puts a summary instead of the conversation."""
+
+
+class Source(StrEnum):
+    """The source of a fact."""
+
+    LIST = "list"
+    """The server's list of models."""
+    DETAILS = "details"
+    """The server's details about the single model: its endpoints, or its own page."""
+    CONFIGURATION = "configuration"
+    """A person's settings."""
+    PROVIDER = "provider"
+    """The code of a person's own provider."""
+    DEFAULT = "default"
+    """None: the fact is assumed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fact(Generic[T]):
+    """A value, its source, and the source's own name of the field; for a computed value, the fields of its terms."""
+
+    value: T
+    source: Source
+    field: str
+
+    def __str__(self) -> str:
+        return f"{self.value} ({self.origin})"
+
+    @property
+    def origin(self) -> str:
+        """The source in words, such as `list: context_window`."""
+        return f"{self.source}: {self.field}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,13 @@ from urllib.parse import urlsplit, urlunsplit
 from partstream._moved import renamed
 from partstream.codec.checks import dataclass, field, replace
 from partstream.codec.sse import BareJSONDecoder, EventDecoder, JSONLinesDecoder, SSEDecoder
-from partstream.conversation.preparation import ANY_CONVERSATION, ChatRequest, ConversationRules, RequestSettings
+from partstream.conversation.preparation import (
+    ANY_CONVERSATION,
+    ChatRequest,
+    ConversationRules,
+    Fact,
+    RequestSettings,
+)
 from partstream.conversation.provider_state import Carried
 from partstream.errors import CallerError, PartstreamError
 from partstream.plugins import Addition, added
@@ -198,32 +204,6 @@ def count_of_fields(path: str, fields: frozenset[str]) -> Callable[[WireRequest]
     )
 
 
-class WindowSource(StrEnum):
-    """Why requests set a context window."""
-
-    CONFIGURED = "configuration"
-    """A person says so."""
-    LOADED = "details"
-    """It is the model's own, see :attr:`partstream.conversation.preparation.ModelCapabilities.loaded_window`."""
-    ASSUMED = "default"
-    """Nothing is known."""
-
-
-@dataclass(frozen=True, slots=True)
-class ChosenWindow:
-    """The context window that requests to a model set.
-
-    Attributes:
-        tokens: The most tokens of prompt and answer together.
-        source: Why.
-        field: The name of the setting, for people; empty where a server's fact has a name of its own.
-    """
-
-    tokens: int
-    source: WindowSource
-    field: str
-
-
 class RequestWriter(ABC):
     """Writes requests to the servers of one protocol, and knows how they are asked. It has no state.
 
@@ -321,8 +301,9 @@ class RequestWriter(ABC):
         """The request that continues a paused response."""
         return request
 
-    def choose_window(self, settings: RequestSettings) -> ChosenWindow:
-        """The context window that requests to a model set, which is advertised; only where `sets_window` is true."""
+    def choose_window(self, settings: RequestSettings) -> Fact[int]:
+        """The context window that requests to a model set, which is advertised, and why: a person says so, it is the
+        one with which the server loads the model, or nothing is known; only where `sets_window` is true."""
         raise NotImplementedError
 
     def identify(self, request: WireRequest, _identity: str) -> WireRequest:

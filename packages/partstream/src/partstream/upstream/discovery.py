@@ -26,8 +26,9 @@ from partstream import errors
 from partstream.codec.checks import LAST_TIME, as_amount, dataclass, replace
 from partstream.codec.json_codec import JSONDecodeError, dumps, loads
 from partstream.codec.system import make_private_folder, replace_file
+from partstream.conversation.preparation import Fact, Source
 from partstream.upstream import model_shapes
-from partstream.upstream.model_information import Fact, ModelRecord, Source, merged
+from partstream.upstream.model_information import ModelRecord, merged
 from partstream.upstream.model_shapes import Fields, Problem
 
 V = TypeVar("V")

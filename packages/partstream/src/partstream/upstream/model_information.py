@@ -17,52 +17,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal  # noqa: TC003 - public types are looked up
-from enum import StrEnum
 from fnmatch import translate
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final
 
 from partstream.codec import checks
 from partstream.codec.checks import dataclass, field, fields, optional, replace
-from partstream.conversation.preparation import ContextEdit, ModelCapabilities, ThinkingForm
+from partstream.conversation.preparation import ContextEdit, Fact, ModelCapabilities, Source, ThinkingForm
 from partstream.lm.provider import LanguageModelChatCapabilities, LanguageModelChatInformation
 from partstream.settings.kinds import Choice
 
-T = TypeVar("T")
-
-
 # ---- Facts ----
-
-
-class Source(StrEnum):
-    """The source of a fact."""
-
-    LIST = "list"
-    """The server's list of models."""
-    DETAILS = "details"
-    """The server's details about the single model: its endpoints, or its own page."""
-    CONFIGURATION = "configuration"
-    """A person's settings."""
-    PROVIDER = "provider"
-    """The code of a person's own provider."""
-    DEFAULT = "default"
-    """None: the fact is assumed."""
-
-
-@dataclass(frozen=True, slots=True)
-class Fact(Generic[T]):
-    """A value, its source, and the source's own name of the field; for a computed value, the fields of its terms."""
-
-    value: T
-    source: Source
-    field: str
-
-    def __str__(self) -> str:
-        return f"{self.value} ({self.origin})"
-
-    @property
-    def origin(self) -> str:
-        """The source in words, such as `list: context_window`."""
-        return f"{self.source}: {self.field}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,9 +24,9 @@ from urllib.parse import quote
 
 from partstream.codec.checks import MOST_DOLLARS, as_count, dataclass, replace
 from partstream.codec.json_codec import dumps
-from partstream.conversation.preparation import ContextEdit, ThinkingForm
+from partstream.conversation.preparation import ContextEdit, Fact, Source, ThinkingForm
 from partstream.errors import UpstreamProtocolError
-from partstream.upstream.model_information import TEMPLATE_TOOLS, Fact, ModelRecord, Pricing, Source
+from partstream.upstream.model_information import TEMPLATE_TOOLS, ModelRecord, Pricing
 
 V = TypeVar("V")
 

@@ -20,14 +20,14 @@ from urllib.parse import urlsplit
 
 from partstream.codec.checks import dataclass, replace
 from partstream.codec.json_codec import dumps
-from partstream.conversation.preparation import UNKNOWN_CAPABILITIES, ModelCapabilities
+from partstream.conversation.preparation import UNKNOWN_CAPABILITIES, Fact, ModelCapabilities, Source
 from partstream.errors import LanguageModelError, UpstreamError, with_facts
 from partstream.lm.cancellation import CancellationToken, EventEmitter
 from partstream.lm.completions import COMPLETION
 from partstream.lm.messages import ChatMessage, RequestOptions
 from partstream.lm.outputs import ErrorMode, PausingStream, error_text
 from partstream.lm.provider import LanguageModelChatInformation, LanguageModelChatProvider, Progress
-from partstream.protocols.protocol import DEFAULT_PROTOCOL, WindowSource, asking
+from partstream.protocols.protocol import DEFAULT_PROTOCOL, asking
 from partstream.protocols.serve import WireRequest
 from partstream.settings.known_servers import known_server
 from partstream.tokens import Counters, TokenCount
@@ -96,10 +96,9 @@ class GatewayProvider(LanguageModelChatProvider):
             from partstream.upstream.detection import Detector  # noqa: PLC0415 - most upstreams say what they speak
 
             self._detector = Detector(configuration, self._connections)
+        self._clients: dict[tuple[str, str], ProtocolClient] = {}  # that are detected, or complete text
         self._client = None if configuration.is_detected else self._made(None)
-        self._before: list[ProtocolClient] = []
         self._completing: Completing | None = None
-        self._completers: dict[Way, ProtocolClient] = {}
 
     async def provide_language_model_chat_information(
         self, silent: bool, token: CancellationToken
@@ -182,10 +181,9 @@ class GatewayProvider(LanguageModelChatProvider):
         """Stops asking, and closes the connections that are kept open."""
         if self._detector is not None:
             await self._detector.aclose()
-        for client in (*self._before, self._client):
+        for client in (*self._clients.values(), self._client):
             if client is not None:
                 await client.models.aclose()
-        self._before.clear()
         await self._connections.aclose()
         if self.spending is not None:
             await self.spending.aclose()
@@ -257,10 +255,11 @@ class GatewayProvider(LanguageModelChatProvider):
         async def ask(way: Way | None = None) -> None:
             asking = _Answering(self, chat, question)
             if way is not None and way.protocol is not None:
-                if way not in self._completers:  # the upstream at another endpoint than that of its conversations
-                    configuration = chat.configuration.spoken(way.protocol, way.base_url)
-                    self._completers[way] = self._made_of(configuration, chat.models, chat.sender.server)
-                asking = _Completing(self, self._completers[way], question)
+                place = (way.protocol, way.base_url)
+                if place not in self._clients:  # the upstream at another endpoint than that of its conversations
+                    configuration = chat.configuration.spoken(*place)
+                    self._clients[place] = self._made_of(configuration, chat.models, chat.sender.server)
+                asking = _Completing(self, self._clients[place], question)
             await carry_out(asking, Attempts(await asking.open(model)))
 
         if COMPLETION not in question.options.model_options:
@@ -298,11 +297,12 @@ class GatewayProvider(LanguageModelChatProvider):
                 _logger.info("nothing is known of what the server speaks: %s", second)
             return None
         found = await self._detector.detected_again(client.detected)
-        if client.is_spoken_as(found) or not found.is_certain:
+        again = self._of(found) if found.is_certain else client
+        if again is client:
             error.advise("" if found.is_certain else found.advice)
             return None
         _logger.warning("asking again at %s: %s; before, %s", found.shown_url, found.says, error.statement)
-        return self._of(found)
+        return again
 
     async def _spoken(self) -> ProtocolClient:
         """The upstream in the protocol that is set or found out.
@@ -318,16 +318,12 @@ class GatewayProvider(LanguageModelChatProvider):
 
     def _of(self, found: Detected) -> ProtocolClient:
         """The upstream as it was found out; the one before, which requests may still use, is closed at the end."""
-        before = self._client
-        if before is not None and before.is_spoken_as(found):
-            before.detected = found
-            return before
-        if before is not None:
-            self._before.append(before)
-        self._client = self._made(found)
-        if before is not None or not self.configuration.discovers:  # the list was given without it
-            self._announce_change()
-        return self._client
+        before, place = self._client, (found.protocol, found.base_url)
+        self._client = client = self._clients.get(place) or self._made(found)
+        self._clients[place], client.detected = client, found
+        if client is not before and (before is not None or not self.configuration.discovers):
+            self._announce_change()  # the list was given without it
+        return client
 
     def _made(self, found: Detected | None) -> ProtocolClient:
         own = self.configuration
@@ -363,11 +359,6 @@ class ProtocolClient:
     models: ModelList
     sender: requests.RequestSender
     detected: Detected | None
-
-    def is_spoken_as(self, found: Detected) -> bool:
-        """Whether this is the upstream with the protocol and the base URL that were found out."""
-        own = self.configuration
-        return (own.protocol, own.base_url) == (found.protocol, found.base_url)
 
 
 class _Spoken(Asking):
@@ -476,14 +467,13 @@ class _Completing(_Answering):
         return None
 
 
-class ModelList:
+class ModelList(ModelDiscovery):
     """The models of one upstream; `on_change` is called when the list is another than the one that was given last."""
 
     def __init__(
         self, configuration: GatewayConfiguration, fetch: Fetch, on_change: Callable[[], object] = lambda: None
     ) -> None:
         self._configuration = configuration
-        self._fetch = fetch
         self._pricing: Mapping[str, facts.Pricing] = {}
         self._capabilities: Mapping[str, ModelCapabilities] = {
             model.id: facts.stated_capabilities(model) for model in configuration.models
@@ -493,11 +483,10 @@ class ModelList:
         key = configuration.api_key.reveal() if configuration.api_key is not None else ""
         headers = sorted((name.lower(), value) for name, value in configuration.headers.items())
         account = dumps([key, configuration.key_place, headers])
-        writer = asking(configuration.protocol)
-        self._writer = writer
+        self._writer = writer = asking(configuration.protocol)
         base_path, further_lists = writer.find_model_lists(urlsplit(base_url).path)
-        self._said_windows: dict[str, facts.Fact[int]] = {}
-        self._discovery = ModelDiscovery(
+        self._said_windows: dict[str, Fact[int]] = {}
+        super().__init__(
             fetch,
             base_path,
             on_change,
@@ -535,7 +524,7 @@ class ModelList:
         records: tuple[facts.ModelRecord, ...] = ()
         if self._configuration.discovers:
             try:
-                listed = await self._discovery.records()
+                listed = await self.records()
                 records = tuple(record for record in listed if record.is_served_at(self._writer.path))
             except LanguageModelError as error:
                 if isinstance(error, UpstreamError) and http_errors.says_path_is_missing(error):
@@ -554,11 +543,10 @@ class ModelList:
         if not self._writer.sets_window:
             return model
         fact = record.context_window
-        if fact is None or fact.source is not facts.Source.CONFIGURATION:
+        if fact is None or fact.source is not Source.CONFIGURATION:
             settings = self._configuration.request_settings(record.id)
-            window = self._writer.choose_window(replace(settings, capabilities=facts.known_capabilities(record)))
-            fact = facts.Fact(window.tokens, facts.Source(window.source), window.field)
-            if window.source is WindowSource.LOADED and record.loaded_window is not None:
+            fact = self._writer.choose_window(replace(settings, capabilities=facts.known_capabilities(record)))
+            if fact.source is Source.DETAILS and record.loaded_window is not None:
                 fact = record.loaded_window
         stated = record.max_input_tokens
         fits = stated is None or stated.value <= fact.value
@@ -584,14 +572,6 @@ class ModelList:
     def capabilities(self, model_id: str) -> ModelCapabilities:
         """What the last list says that a model can do."""
         return self._capabilities.get(model_id, UNKNOWN_CAPABILITIES)
-
-    async def settle(self) -> None:
-        """Waits until no request about the models is running."""
-        await self._discovery.settle()
-
-    async def aclose(self) -> None:
-        """Stops asking."""
-        await self._discovery.aclose()
 
 
 @asynccontextmanager

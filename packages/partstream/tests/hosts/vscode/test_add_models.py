@@ -12,8 +12,9 @@ import pytest
 from listening import accepting
 from models.server import ModelServer
 from models.server import serving as listening
+from partstream.conversation.preparation import Fact, Source
 from partstream.upstream.endpoint import Secret
-from partstream.upstream.model_information import Fact, ModelRecord, Pricing, Source
+from partstream.upstream.model_information import ModelRecord, Pricing
 from partstream.vscode import add_models
 from partstream.vscode.examining import details
 from partstream.vscode.window import WindowError

@@ -80,7 +80,7 @@ def test_the_window_is_what_a_person_set_then_what_the_server_says_and_never_abo
     """See docs/wires/ollama.md#context-window and docs/wires/ollama.md#models."""
     own, known, tokens, source = WINDOWS[name]
     chosen = WRITE_REQUEST.choose_window(RequestSettings(own=own, capabilities=known))
-    assert (chosen.tokens, chosen.source.value) == (tokens, source)
+    assert (chosen.value, chosen.source.value) == (tokens, source)
 
 
 def test_truncate_and_shift_are_always_the_same_unless_somebody_sets_them() -> None:

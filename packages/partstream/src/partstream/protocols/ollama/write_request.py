@@ -18,12 +18,19 @@ from partstream.codec.checks import replace
 from partstream.codec.json_codec import loads
 from partstream.conversation import turns as conversation
 from partstream.conversation.media import MediaKind
-from partstream.conversation.preparation import ChatRequest, ConversationRules, RequestSettings, ToolImages
+from partstream.conversation.preparation import (
+    ChatRequest,
+    ConversationRules,
+    Fact,
+    RequestSettings,
+    Source,
+    ToolImages,
+)
 from partstream.errors import RequestNotExpressibleError
 from partstream.protocols.ollama import models
 from partstream.protocols.ollama.read_response import CONTENT, ERRORS, LEAVE_OUT, THINKING, joined_items
 from partstream.protocols.options import call_arguments, function_of, with_extra_fields
-from partstream.protocols.protocol import NO_FIELDS, ChosenWindow, RequestWriter, WindowSource
+from partstream.protocols.protocol import NO_FIELDS, RequestWriter
 from partstream.protocols.schemas import IN_WORDS, for_model
 from partstream.protocols.serve import WireRequest
 
@@ -101,22 +108,22 @@ class OllamaRequests(RequestWriter):
     # A prompt longer than the window is cut without a word, and the server's own window may be as small as 4,096
     # tokens. So every request sets the window, and the same number is advertised.
 
-    def choose_window(self, settings: RequestSettings) -> ChosenWindow:
+    def choose_window(self, settings: RequestSettings) -> Fact[int]:
         """The window that requests to a model set, never more than it was trained for.
 
         What a person set comes first, then the window of the Modelfile or of the loaded model.
         """
         own, known = settings.own_settings(models.OllamaSettings), settings.capabilities
         if own.num_ctx:
-            chosen = ChosenWindow(own.num_ctx, WindowSource.CONFIGURED, "numCtx")
+            chosen = Fact(own.num_ctx, Source.CONFIGURATION, "numCtx")
         elif known.loaded_window is not None:
-            return ChosenWindow(known.loaded_window, WindowSource.LOADED, "")
+            return Fact(known.loaded_window, Source.DETAILS, "")
         elif own.num_ctx == 0:
-            chosen = ChosenWindow(_SMALLEST_WINDOW, WindowSource.ASSUMED, "the least that a server chooses")
+            chosen = Fact(_SMALLEST_WINDOW, Source.DEFAULT, "the least that a server chooses")
         else:
-            chosen = ChosenWindow(CAREFUL_WINDOW, WindowSource.ASSUMED, "numCtx")
-        if known.trained_window is not None and known.trained_window < chosen.tokens:
-            return replace(chosen, tokens=known.trained_window)
+            chosen = Fact(CAREFUL_WINDOW, Source.DEFAULT, "numCtx")
+        if known.trained_window is not None and known.trained_window < chosen.value:
+            return replace(chosen, value=known.trained_window)
         return chosen
 
     def complete_settings(
