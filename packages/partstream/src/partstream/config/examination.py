@@ -481,7 +481,7 @@ async def _judged(answer: FetchResponse, gateway: GatewayConfiguration, fetch: F
     if answer.status != 200:
         error = list_refusal(answer, gateway)
         if http_errors.says_path_is_missing(error):
-            helps = await http_errors.advice_on_missing_list(fetch, gateway)
+            helps = await detection.advice_on_missing_list(fetch, gateway)
             is_general = helps.startswith(http_errors.GENERAL_BEGINNING)
             error.advise(f"{helps} If so: name models in `models`" if is_general else helps)
         verdict = CheckStatus.WARNING if answer.status in _NO_LIST and not gateway.discovers else CheckStatus.PROBLEM

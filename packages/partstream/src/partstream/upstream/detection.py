@@ -33,7 +33,7 @@ from urllib.parse import urlsplit, urlunsplit
 from partstream._version import __version__
 from partstream.codec.checks import dataclass, field, replace
 from partstream.codec.json_codec import JSONDecodeError, dumps, loads
-from partstream.errors import UpstreamConnectionError, UpstreamError
+from partstream.errors import LanguageModelError, UpstreamConnectionError, UpstreamError
 from partstream.protocols.protocol import PROTOCOLS, ServerProtocol, asked_protocols, asking
 from partstream.protocols.serve import MODEL, path_for_model
 from partstream.settings.known_servers import KNOWN_SERVERS, KnownServer, known_server, server_at
@@ -46,6 +46,7 @@ from partstream.upstream.http import Connections, OutboundHTTPRequest, UpstreamH
 if TYPE_CHECKING:
     from partstream.protocols.errors import Errors
     from partstream.upstream.configuration import GatewayConfiguration
+    from partstream.upstream.discovery import Fetch
 
 _logger = logging.getLogger("partstream.upstreams")
 
@@ -493,6 +494,8 @@ def _host(url: str) -> str:
 
 _SECONDS: Final = 5.0
 """For all requests together: a person waits meanwhile for an answer, or for an error."""
+_LIST_SECONDS: Final = 3.0
+"""For one look: an error is shown after it."""
 
 
 async def detect(configuration: GatewayConfiguration, connections: Connections) -> Detected:
@@ -531,6 +534,22 @@ async def advice_on_protocol(configuration: GatewayConfiguration, connections: C
             f"or set it to {found.protocol}"
         )
     return f"did you mean {found.shown_url}?" if found.base_url.rstrip("/") != url.rstrip("/") else ""
+
+
+async def advice_on_missing_list(fetch: Fetch, configuration: GatewayConfiguration) -> str:
+    """Advice for a server without a list of models; looks for one below the path that is usual for the protocol."""
+    url, writer = configuration.base_url, asking(configuration.protocol)
+    usual = writer.own_base_path
+    meant = own_base_url(url, usual, ()) if usual else base_urls(url, ())[0]
+    has_list, path = False, path_of(meant) + writer.models_path
+    if path_of(meant) != path_of(url):
+        try:
+            async with asyncio.timeout(_LIST_SECONDS):
+                has_list = is_list(await fetch(path, {"accept": "application/json"}))
+        except (TimeoutError, LanguageModelError) as error:
+            _logger.info("no list of models at %s: %s", path, error)
+    shown = hidden_url(without_query(meant))
+    return f"did you mean {shown}?" if has_list else f"{http_errors.GENERAL_BEGINNING}{usual or _VERSION}?"
 
 
 async def _ask(

@@ -12,7 +12,6 @@ parts of an answer stay as they are, because they are what the person asked for.
 """
 
 from __future__ import annotations
-import asyncio
 import logging
 import math
 import re
@@ -30,12 +29,10 @@ from partstream.codec.sse import SSEDecoder
 from partstream.codec.text import bare_media_type, plain_html
 from partstream.errors import LanguageModelError, UpstreamError, UpstreamHTTPError, UpstreamProtocolError
 from partstream.protocols.errors import COMMON_ERRORS, Errors, seconds_of, wait_in_sentence
-from partstream.protocols.protocol import asking
 from partstream.settings.known_servers import server_at
 
 if TYPE_CHECKING:
     from partstream.upstream.configuration import GatewayConfiguration
-    from partstream.upstream.discovery import Fetch
 
 _logger = logging.getLogger("partstream.upstreams")
 
@@ -267,20 +264,15 @@ def _without_quoted(text: Any, quoted: dict[str, str], redactor: Redactor) -> An
 # ---- Advice ----
 
 _MISSING: Final = frozenset({404, 405})
-_VERSION: Final = "/v1"
-_VERSIONED: Final = re.compile(r"/v\d+(beta\d*|alpha\d*)?(/|$)")
-_OTHER_BASE: Final = re.compile(r"/(?:v\d+(?:beta\d*|alpha\d*)?|api)$")
 _THINGS: Final = re.compile(r"\b(model|response|item|file)\b", re.IGNORECASE)
 """Other things that servers do not find; the endpoint itself is in the plural in paths."""
 _NO_SUCH_MODEL: Final = re.compile(r"models/\S+ is not found\b")
 """Google's message for an unknown model (docs/wires/gemini.md#errors)."""
 _NO_SUCH_PATH: Final = re.compile(r"file not found\.?", re.IGNORECASE)
 """The message of llama.cpp's server for any path that it does not have (tools/server, the handler of errors)."""
-_SECONDS: Final = 3.0
-"""For one look: an error is shown after it."""
 GENERAL_BEGINNING: Final = "does the base URL end as the server wants it, often in "
 """How an advice begins that only says what is usual."""
-GENERAL_ADVICE: Final = f"{GENERAL_BEGINNING}{_VERSION}?"
+GENERAL_ADVICE: Final = f"{GENERAL_BEGINNING}/v1?"
 NO_LIST_ADVICE: Final = "its models answer there all the same: name those that you want in `models`"
 """Where the list of models is missing, and the endpoint of the protocol is there."""
 
@@ -294,30 +286,6 @@ def says_path_is_missing(error: LanguageModelError) -> bool:
         return False
     message = " ".join(word for word in (error.provider_message or "").split() if "/" not in word)
     return _NO_SUCH_PATH.fullmatch(message.strip()) is not None or not _THINGS.search(message)
-
-
-async def advice_on_missing_list(fetch: Fetch, configuration: GatewayConfiguration) -> str:
-    """Advice for a server without a list of models; looks for one below the path that is usual for the protocol."""
-    writer = asking(configuration.protocol)
-    usual = writer.own_base_path or _VERSION
-    general = f"{GENERAL_BEGINNING}{usual}?"
-    base_path = urlsplit(configuration.base_url).path.rstrip("/")
-    if base_path.endswith(usual) or (not writer.own_base_path and _VERSIONED.search(base_path)):
-        return general
-    # A protocol with a base path of its own takes the place of another one: /api, and not /v1/api.
-    below = _OTHER_BASE.sub("", base_path) if writer.own_base_path else base_path
-    path = below + usual + writer.models_path
-    try:
-        async with asyncio.timeout(_SECONDS):
-            response = await fetch(path, {"accept": "application/json"})
-        has_list = response.status == 200 and isinstance(loads(response.body), dict | list)
-    except (TimeoutError, LanguageModelError, JSONDecodeError) as error:
-        _logger.info("no list of models at %s: %s", path, error)
-        has_list = False
-    if not has_list:
-        return general
-    shown = configuration.shown_url.partition("?")[0].rstrip("/")
-    return f"did you mean {shown.removesuffix(base_path.removeprefix(below))}{usual}?"
 
 
 NO_KEY: Final = "no key was sent, and the server wants one"

@@ -528,7 +528,9 @@ class ModelList(ModelDiscovery):
                 records = tuple(record for record in listed if record.is_served_at(self._writer.path))
             except LanguageModelError as error:
                 if isinstance(error, UpstreamError) and http_errors.says_path_is_missing(error):
-                    error.advise(await http_errors.advice_on_missing_list(self._fetch, self._configuration))
+                    from partstream.upstream.detection import advice_on_missing_list  # noqa: PLC0415 - as above
+
+                    error.advise(await advice_on_missing_list(self._fetch, self._configuration))
                 if not selection.overrides:
                     raise
                 _logger.warning("only the configured models are offered: %s", error)
