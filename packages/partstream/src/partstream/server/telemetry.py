@@ -60,14 +60,13 @@ ERROR_NAME: Final = "error.type"
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """A number of a response whose distribution is kept, with its name and unit in the conventions.
+    """A number of a response whose distribution is kept, with its name in the conventions, as Prometheus has it.
 
     `says` is for people, `bounds` are those of its buckets, and `of` returns the number, or None where there is none.
     `kind` says whose tokens are measured under one name (`gen_ai.token.type`).
     """
 
     name: str
-    unit: str
     says: str
     bounds: tuple[float, ...]
     of: Callable[[AnswerObservation], float | None]
@@ -81,11 +80,6 @@ def error_of(answer: AnswerObservation) -> str:
     if answer.is_cancelled:
         return "cancelled"
     return str(answer.status) if answer.status >= 400 else ""
-
-
-def as_prometheus(name: str, unit: str = "") -> str:
-    """A name as Prometheus has it: underscores for dots, and then the word of the unit."""
-    return name.replace(".", "_") + {"s": "_seconds"}.get(unit, "")
 
 
 def _is_good(answer: AnswerObservation) -> bool:
@@ -106,16 +100,16 @@ _EACH_TOKEN: Final = (0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0
 _TOKENS: Final = tuple(float(4**step) for step in range(14))
 
 _MEASURES: Final = (
-    Measure("gen_ai.server.request.duration", "s", "From the request until the last byte of the answer.", _SECONDS,
+    Measure("gen_ai_server_request_duration_seconds", "From the request until the last byte of the answer.", _SECONDS,
         lambda answer: answer.duration),
-    Measure("gen_ai.server.time_to_first_token", "s",
+    Measure("gen_ai_server_time_to_first_token_seconds",
         "From the request until the first part of an answer that ended well.", _FIRST_TOKEN,
         lambda answer: answer.first_part_after if _is_good(answer) else None),
-    Measure("gen_ai.server.time_per_output_token", "s",
+    Measure("gen_ai_server_time_per_output_token_seconds",
         "For each token after the first, of an answer that ended well and whose tokens the provider reported.",
         _EACH_TOKEN, _time_per_output_token),
     *(
-        Measure("gen_ai.client.token.usage", "{token}", "The tokens of an answer, by type.", _TOKENS, of, kind)
+        Measure("gen_ai_client_token_usage", "The tokens of an answer, by type.", _TOKENS, of, kind)
         for kind, of in (
             ("input", lambda answer: None if answer.usage is None else answer.usage.input_tokens),
             ("output", lambda answer: None if answer.usage is None else answer.usage.output_tokens),
@@ -316,7 +310,6 @@ def _parameters(answer: AnswerObservation) -> tuple[Any, ...]:
 
 # ---- Metrics ----
 
-_OF_ANSWER: Final = (OPERATION_NAME, PROVIDER_NAME, MODEL_NAME)
 _NO_MODEL: Final = "unknown"
 """The label of a model that is not served: a name that a client invents must not become a series."""
 _MOST_FIELDS: Final = 256
@@ -351,8 +344,6 @@ _COUNTERS: Final = {
     ),
 }  # fmt: skip
 """The counters: what they say, and their labels."""
-_HISTOGRAMS: Final = {one.name: (one, "gen_ai.token.type" if one.kind else ERROR_NAME) for one in _MEASURES}
-"""The histograms by name, each with its label beside those of all."""
 
 
 class ServingMetrics:
@@ -432,12 +423,12 @@ class ServingMetrics:
         )
         from prometheus_client.utils import floatToGoString  # noqa: PLC0415 - an extra
 
-        for measure, label in _HISTOGRAMS.values():
-            name = as_prometheus(measure.name, measure.unit)
-            names = [as_prometheus(one) for one in (*_OF_ANSWER, label)]
+        for name, measure in {one.name: one for one in _MEASURES}.items():
+            label = "gen_ai.token.type" if measure.kind else ERROR_NAME
+            names = [one.replace(".", "_") for one in (OPERATION_NAME, PROVIDER_NAME, MODEL_NAME, label)]
             histogram = HistogramMetricFamily(name, measure.says, labels=names)
             for (of, *labels), numbers in self._distributions.items():
-                if of == measure.name:
+                if of == name:
                     bounds = [*map(floatToGoString, numbers.bounds), "+Inf"]
                     buckets = [*zip(bounds, accumulate(numbers.counts), strict=True)]
                     histogram.add_metric([OPERATION, *labels], buckets, numbers.total)
