@@ -29,7 +29,7 @@ import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext, suppress
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from partstream import errors
@@ -301,7 +301,6 @@ class RequestHandler:
     _model: CataloguedModel  # it and the progress are there before the provider is asked
     _progress: replies.ReplyProgress
     _buffered: replies.BufferedReplySink
-    _current: serving.CurrentAnswer | None = None
     _trace: AnswerSpans | None = None
     _permit: serving.Permit | None = None
     _observed: serving.AnswerObservation | None = None
@@ -324,7 +323,7 @@ class RequestHandler:
         self._time = time.time()
         self._loop = asyncio.get_running_loop()
         self._started = self._loop.time()
-        self._violations: dict[str, int] = {}
+        self._violations: Counter[str] = Counter()  # of the rules that the provider has broken
         self._usage_rows: list[UsageRow] = []  # what the upstreams that the provider asked have entered into the ledger
 
     # ---- Route, caller, body ----
@@ -361,8 +360,7 @@ class RequestHandler:
             self._origin_headers = origins.headers(request.headers)
             preflight = origins.preflight(request.method, request.headers)
             if preflight is not None:
-                await self._start(204, preflight)
-                await self._send({"type": "http.response.body", "body": b""})
+                await self._reply(204, b"", preflight)
                 return
         route = state.routes.find(request.method, request.path, request.headers)
         self.endpoint = route.endpoint
@@ -447,7 +445,8 @@ class RequestHandler:
         """Reports an error before the head, in the words of the wire, once the client can read it."""
         said = requests.refusal_of(error, self._endpoint.writes, self._request.request_id)
         await self._body.discard()
-        await self._reply(said.status, dumps(said.body), *said.headers)
+        body = dumps(said.body)
+        await self._reply(said.status, body, (*replies.json_headers(body), *said.headers))
         if self._is_answer:
             self.observe_unanswered(error, said.status)
 
@@ -470,8 +469,7 @@ class RequestHandler:
         )
         said = await route.handler(asked, caller)
         described = (("content-type", said.content_type), ("content-length", str(len(said.body))))
-        await self._start(said.status, (*described, *said.headers))
-        await self._send({"type": "http.response.body", "body": said.body})
+        await self._reply(said.status, said.body, (*described, *said.headers))
 
     async def _document(self, document: wires.ServedDocument) -> None:
         """Sends a document of the protocol, such as its list of models or a count of tokens."""
@@ -484,14 +482,8 @@ class RequestHandler:
         wire = self.endpoint.request(request.path, question, request.headers, request.query, request.method)
         tokens = 0
         if document.counts is not None:
-            remembered, _ = await self._remembered(wire, is_count=True)
-            await self._check_own(wire)
-            reading = await self.apart(requests.reading_of, document.counts, remembered.asks, remembered.own)
-            model = await self.state.find_model(reading.asked.model, self.caller)
-            case = self._case(wire, remembered, reading.asked, model, body, document.path, reading.refusal)
+            case = await self._case(wire, document.counts, body, document.path, is_count=True)
             if self._settings.admission is not None:
-                if reading.refusal is not None and not reading.is_whole:
-                    raise reading.refusal
                 await self._admit(case, is_count=True)
             try:
                 counted = await case.counted()
@@ -580,7 +572,7 @@ class RequestHandler:
 
     def _fields_of(self, head: replies.Head) -> tuple[tuple[str, str], ...]:
         dropped = [header for one in (self._dropped, self._unsaid) if one is not None for header in one.headers]
-        named = "" if self._current is None else self._current.upstream
+        named = self._current.upstream
         upstream = ((serving.UPSTREAM_HEADER, named),) if named else ()
         return (*head.headers, *upstream, *dropped)
 
@@ -598,8 +590,9 @@ class RequestHandler:
         said = requests.encoded_headers(self._said(headers))
         await self._send({"type": "http.response.start", "status": status, "headers": said})
 
-    async def _reply(self, status: int, body: bytes, *headers: tuple[str, str]) -> None:
-        await self._start(status, (*replies.json_headers(body), *headers))
+    async def _reply(self, status: int, body: bytes, headers: tuple[tuple[str, str], ...] | None = None) -> None:
+        """Sends a whole reply, of JSON where no headers say something else."""
+        await self._start(status, replies.json_headers(body) if headers is None else headers)
         await self._send({"type": "http.response.body", "body": body})
 
     # ---- A response: its request, its model, its admission ----
@@ -611,24 +604,10 @@ class RequestHandler:
         Raises:
             PartstreamError: The request is refused; nothing was delivered.
         """
-        endpoint, state = self.endpoint, self.state
-        remembered, refusal = await self._remembered(wire, generates=generates)
-        self.earlier = remembered.earlier
-        await self._check_own(wire)
-        reading = await self.apart(requests.reading_of, endpoint.reads.read, remembered.asks, remembered.own)
-        asked = self._asked = reading.asked
-        refusal = refusal or reading.refusal
-        if state.rules.admit is not None:
-            state.rules.admit(endpoint, wire, asked)
-        try:
-            model = await state.find_model(asked.model, self.caller)
-        except UnknownModelError as error:
-            raise (refusal or error) from None
-        case = self._case(wire, remembered, asked, model, body, endpoint.pattern, refusal)
-        if case.unread or refusal is not None:  # refused before anything is reserved
+        endpoint = self.endpoint
+        case = await self._case(wire, endpoint.reads.read, body, endpoint.pattern, generates=generates)
+        if case.unread or case.refusal is not None:  # refused before anything is reserved
             await self.apart(self._offer, case)
-        if refusal is not None and self._settings.admission is not None and not reading.is_whole:
-            raise refusal  # nothing is admitted that was not read
         if self._settings.admission is not None:  # an announcement takes no tokens, but is a request
             check_judged(wire.body, endpoint.reads.forwarding)
             await self._admit(case, is_count=not generates, size=self.size or len(body or b""))
@@ -636,12 +615,6 @@ class RequestHandler:
             await self._run(case, generates=generates)
         finally:
             self._settle()
-
-    async def _check_own(self, wire: wires.WireRequest) -> None:
-        """Refuses what names things that an upstream keeps, where callers share its account."""
-        if self.state.is_shared:
-            served = self._served_state
-            await self.apart(check_shared, wire.body, () if served is None else served.fields)
 
     async def _remembered(
         self, wire: wires.WireRequest, *, generates: bool = True, is_count: bool = False
@@ -666,24 +639,41 @@ class RequestHandler:
         self._is_large = self._is_large or is_long
         return joined, None
 
-    def _case(
+    async def _case(
         self,
         wire: wires.WireRequest,
-        remembered: Remembered,
-        asked: InboundRequest,
-        model: CataloguedModel,
+        read: Callable[[wires.WireRequest], InboundRequest],
         body: bytes | None,
         pattern: str,
-        refusal: PartstreamError | None,
+        *,
+        generates: bool = True,
+        is_count: bool = False,
     ) -> ForwardingCase:
+        """Reads a request with what it refers to, and finds its model."""
+        state, served = self.state, self._served_state
+        remembered, refusal = await self._remembered(wire, generates=generates, is_count=is_count)
+        self.earlier = remembered.earlier
+        if state.is_shared:  # no caller names what an upstream keeps for the account of all
+            await self.apart(check_shared, wire.body, () if served is None else served.fields)
+        reading = await self.apart(requests.reading_of, read, remembered.asks, remembered.own)
+        asked = self._asked = reading.asked
+        refusal = refusal or reading.refusal
+        if state.rules.admit is not None and not is_count:
+            state.rules.admit(self.endpoint, wire, asked)
+        try:
+            model = await state.find_model(asked.model, self.caller)
+        except UnknownModelError as error:
+            raise (refusal or error) from None
+        if refusal is not None and self._settings.admission is not None and not reading.is_whole:
+            raise refusal  # nothing is admitted that was not read
         unread = (*asked.dropped, *models.unhosted_tools(model.provider, asked.hosted_tools))
         added: Mapping[str, Any] = {}
         is_recorded = remembered.is_kept or self.recall is not None
-        if (served := self._served_state) is not None:
+        if served is not None:
             unread = tuple(path for path in unread if path not in served.fields)
             added = served.changed(wire, remembered.asks, is_kept=is_recorded)
         return ForwardingCase(
-            self._settings, self.state.rules, self.endpoint, self.caller.name, wire, remembered, body, asked, model,
+            self._settings, state.rules, self.endpoint, self.caller.name, wire, remembered, body, asked, model,
             pattern, unread, added, refusal, is_recorded, asked,
         )  # fmt: skip
 
@@ -699,7 +689,7 @@ class RequestHandler:
                 case.model,
                 case.asked,
                 self.endpoint.protocol.name,
-                self._begin_current().client,
+                self._current.client,
                 self._request.request_id,
                 self._request.headers,
                 is_count,
@@ -739,14 +729,11 @@ class RequestHandler:
             self._unsaid = DroppedFields(self._request.request_id, self.state.unsaid, caller=self.caller.name)
             self._unsaid.add(names)
 
-    def _begin_current(self) -> serving.CurrentAnswer:
-        """What the provider may know of its caller."""
-        if self._current is None:
-            client = client_of(self._request.headers, self._asked)
-            self._current = serving.CurrentAnswer(
-                self.caller, client, report_dropped=lambda paths: self._lost().report(paths)
-            )
-        return self._current
+    @cached_property
+    def _current(self) -> serving.CurrentAnswer:
+        """What the provider may know of its caller; made once the request is read."""
+        client = client_of(self._request.headers, self._asked)
+        return serving.CurrentAnswer(self.caller, client, report_dropped=lambda paths: self._lost().report(paths))
 
     # ---- The provider, and the bytes of its response ----
 
@@ -767,7 +754,7 @@ class RequestHandler:
                 served,
                 case.remembered,
                 self.caller.name,
-                self.stop_for_client,
+                partial(self._cancel, has_left=False),
                 *about_sink,
                 is_stream=asked.stream,
                 model_id="" if case.is_recorded else model.id,  # its upstream alone keeps it
@@ -787,9 +774,8 @@ class RequestHandler:
         about = endpoint.writes, asked, identity, self._buffered, request_id, self._leave_unsaid
         forwarded = None if offered is None else ForwardedReply(offered, endpoint.protocol.framings[0], *about)
         self._reply_writer = forwarded or replies.ReplyWriter(*about)
-        current = self._begin_current()
         if generates and state.taps is not None:
-            name = current.client.name
+            name = self._current.client.name
             self._capture = state.taps.begin(f"serve, for {name}" if name else "serve", model.id)
         self._model, self._name = model, model.provider_name
         self._progress = replies.ReplyProgress(
@@ -847,7 +833,7 @@ class RequestHandler:
         said = None if self._reported is None else self._reported(part)
         if isinstance(said, serving.StopAnswer):
             reason = FinishReason(UnifiedFinishReason.LENGTH, said.reason)
-            self._end_early(Finish(Outcome.INCOMPLETE, reason, self._progress.usage))
+            self._end(Finish(Outcome.INCOMPLETE, reason, self._progress.usage))
         else:
             self._undecided = said
 
@@ -874,9 +860,9 @@ class RequestHandler:
             watcher = self._loop.create_task(self._watch())
         else:
             self._request.direct.on_left(self._leave)
-        timer = replies.ReplyTimer(self._reply_writer, self._buffered, self._settings, self.time_out)
+        timer = replies.ReplyTimer(self._reply_writer, self._buffered, self._settings, self._end)
         if not generates:
-            self._end_early(Finish(Outcome.COMPLETED, usage=Usage(0, 0)))
+            self._end(Finish(Outcome.COMPLETED, usage=Usage(0, 0)))
         elif not self._is_over:
             self._task = self._loop.create_task(self._provide())
         try:
@@ -912,7 +898,7 @@ class RequestHandler:
         # The variables of this task, in which nothing else runs.
         serving.CURRENT_ANSWER.set(self._current)
         CAPTURE.set(self._capture)
-        DROPPED.set(None if self._current is None else self._current.report_dropped)
+        DROPPED.set(self._current.report_dropped)
         USAGE_ROWS.set(self._usage_rows)
         RECEIVED.set(None if self._permit is None else self._take_held)
         try:
@@ -967,7 +953,7 @@ class RequestHandler:
             finish = replace(finish, usage=usage)
         if finish.outcome not in _GOOD and finish.error is None:
             finish = replace(finish, error=errors.LanguageModelError("the provider failed without an error message"))
-        self._write(finish)
+        self._end(finish, is_early=False)
 
     def _provider_raised(self, error: BaseException) -> None:
         if self._is_over:
@@ -979,7 +965,8 @@ class RequestHandler:
         if isinstance(error, errors.EmptyAnswerError) and said is not None:
             # No wire of ours forbids an empty answer; a chat that shows nothing is another matter.
             limited = said.reason is not None and said.reason.unified in _LIMITS
-            self._write(replace(said, outcome=Outcome.INCOMPLETE if limited else Outcome.COMPLETED, error=None))
+            outcome = Outcome.INCOMPLETE if limited else Outcome.COMPLETED
+            self._end(replace(said, outcome=outcome, error=None), is_early=False)
             return
         self.fail(error)
 
@@ -998,53 +985,48 @@ class RequestHandler:
             told = errors.LanguageModelError(f"the provider failed with {kind}{text}")
         said = self._checked.said_finish or Finish(Outcome.FAILED)
         outcome = said.outcome if said.outcome is Outcome.TRUNCATED else Outcome.FAILED
-        self._end_early(replace(said, outcome=outcome, error=told))
+        self._end(replace(said, outcome=outcome, error=told))
 
-    def _cancel(self) -> None:
-        """Ends the response because its client has left. Later calls do nothing.
+    def _cancel(self, *, has_left: bool = True) -> None:
+        """Ends the response because its client has left, or asks for that. Later calls do nothing.
 
-        Nothing more is written, except the end of a response that is remembered.
+        To a client that has left, nothing is written, except the end of a response that is remembered.
         """
-        if not self._is_over:
-            self.is_cancelled = True
-            if self._recorded is not None:
-                self._write(Finish(self.endpoint.writes.stopped, _CANCELLED))
-            self.finish, self._is_over = None, True
-            self._silence_provider()
-
-    def stop_for_client(self) -> None:
-        """Ends the response because its client asks for that, in the wire's own words. Later calls do nothing."""
-        self.is_cancelled = self.is_cancelled or not self._is_over
-        self._end_early(Finish(self.endpoint.writes.stopped, _CANCELLED))
+        if self._is_over:
+            return
+        self.is_cancelled = True
+        is_written = not has_left or self._recorded is not None
+        self._end(Finish(self.endpoint.writes.stopped, _CANCELLED) if is_written else None)
+        if has_left:
+            self.finish = None
 
     def stop(self) -> None:
         """Ends the response because the server is stopped, in the wire's own words. Later calls do nothing."""
         stopped = self.endpoint.writes.stopped
         error = errors.UpstreamFailureError("the server is shutting down; try again", http_status=529, retry_after=1.0)
         if self._reply_writer.events == 0 or stopped is Outcome.FAILED:
-            self._end_early(Finish(Outcome.FAILED, error=error))
+            self._end(Finish(Outcome.FAILED, error=error))
         else:
-            self._end_early(Finish(stopped, _STOPPED))
+            self._end(Finish(stopped, _STOPPED))
 
-    def time_out(self) -> None:
-        """Ends the response because it has taken too long. Later calls do nothing."""
-        error = errors.UpstreamTimeoutError(errors.TimeoutPhase.TOTAL, self._settings.answer_seconds)
-        self._end_early(Finish(Outcome.FAILED, error=error))
-
-    def _end_early(self, finish: Finish) -> None:
-        """Writes an end although the provider has not returned, or has raised."""
-        if self._is_over:
-            return
-        self.error = finish.error if self.error is None else self.error
-        self._write(finish)
-        self._silence_provider()
-
-    def _write(self, finish: Finish) -> None:
-        """Writes the end of the reply, unless it is over."""
-        progress = self._progress
+    def _end(self, finish: Finish | None, *, is_early: bool = True) -> None:
+        """Ends the response, unless it is over: writes the end, but for a client that has left. If it is early, because
+        the provider has not returned or has raised, no further part passes, and the provider is cancelled."""
         if self._is_over:
             return
         self._is_over = True
+        if finish is not None:
+            self._write(finish)
+        if is_early:
+            self._checked.cancel()
+            try:
+                self._source.cancel()
+            except Exception as error:
+                _logger.warning("the provider %s failed with %s while it stopped", self._name, type(error).__name__)
+
+    def _write(self, finish: Finish) -> None:
+        """Writes the end of the reply."""
+        progress = self._progress
         self.finish = finish
         self.error = self.error or finish.error
         # Clients of some wires do not return the state of thinking.
@@ -1060,14 +1042,6 @@ class RequestHandler:
             _logger.exception("the end of an answer of the provider %s could not be written", self._name)
             self.error = error
             self._reply_writer.break_off(error)
-
-    def _silence_provider(self) -> None:
-        """Lets no further part pass, then cancels the request of the provider."""
-        self._checked.cancel()
-        try:
-            self._source.cancel()
-        except Exception as error:
-            _logger.warning("the provider %s failed with %s while it stopped", self._name, type(error).__name__)
 
     async def _wind_down(self) -> None:
         """Waits until the provider has stopped; cancels it if it does not stop by itself, and then gives it up."""
@@ -1086,10 +1060,10 @@ class RequestHandler:
         _logger.error("%s", error)
 
     def _note_violation(self, violation: Violation) -> None:
-        self._violations[violation.rule.id] = self._violations.get(violation.rule.id, 0) + 1
-        place = "" if violation.place is None else f" at {violation.place}"
+        """Logs the first of each rule, without what was reported: it may hold what a person wrote."""
+        self._violations[violation.rule.id] += 1
         if self._violations[violation.rule.id] == 1:
-            # What was reported instead is left out: it may hold what a person wrote.
+            place = "" if violation.place is None else f" at {violation.place}"
             said = "the provider %s broke the rule %s%s: %s"
             _logger.warning(said, self._name, violation.rule.id, place, violation.rule.text)
 
@@ -1103,7 +1077,7 @@ class RequestHandler:
         self._observed = self._observation(
             _CLIENT_LEFT if head is None else head.status,
             model=self._model.id,
-            provider=self._begin_current().upstream or self._model.provider_name,
+            provider=self._current.upstream or self._model.provider_name,
             error=None if self.error is None else type(self.error).__name__,
             outcome=None if finish is None else finish.outcome,
             reason=None if finish is None else finish.reason,
@@ -1116,7 +1090,7 @@ class RequestHandler:
             cost=sum(costs) if costs else progress.cost,
             is_usage_kept=bool(rows),
             response_id=None if finish is None else finish.response_id,
-            violations=sum(self._violations.values()),
+            violations=self._violations.total(),
             unsaid=() if self._unsaid is None else self._unsaid.names,
         )
         self.state.observe(self._observed, self._trace)
@@ -1140,7 +1114,7 @@ class RequestHandler:
             status,
             self._loop.time() - self._started,
             self._request.request_id,
-            client_of(self._request.headers, asked) if self._current is None else self._current.client,
+            self._current.client,
             self.caller.name,
             is_stream=asked is None or asked.stream,
             dropped=() if self._dropped is None else self._dropped.names,

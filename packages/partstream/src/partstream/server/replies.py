@@ -32,16 +32,16 @@ from partstream.codec import limits
 from partstream.codec.checks import dataclass, narrow, replace
 from partstream.codec.json_codec import dumps, dumps_text
 from partstream.codec.limits import LARGE_BYTES, PIECE
-from partstream.errors import AnswerTooLargeError, CallerError
+from partstream.errors import AnswerTooLargeError, CallerError, TimeoutPhase, UpstreamTimeoutError
 from partstream.lm import parts
-from partstream.lm.outputs import FastPathWriter, IdleWriter, Outcome
+from partstream.lm.outputs import FastPathWriter, Finish, IdleWriter, Outcome
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, Usage
 from partstream.protocols.serve import ResponseWriter, StreamForm, WireEvent
 from partstream.runtime.progress import AnswerExcerpt, thinking_text
 from partstream.server.requests import failure_of
 
 if TYPE_CHECKING:
-    from partstream.lm.outputs import Finish, InboundRequest, Repeated, Reply, StreamOutput
+    from partstream.lm.outputs import InboundRequest, Repeated, Reply, StreamOutput
     from partstream.server.settings import ServingSettings
     from partstream.upstream.forwarding import Passage
 
@@ -320,12 +320,16 @@ class ReplyProgress:
 class ReplyTimer:
     """The one timer of a response; made in the task that hands the bytes to the client.
 
-    It opens a reply that has no part yet, keeps a silent one alive, and ends one that takes too long: `time_out` writes
-    the end. Where the client does not take that end in `stop_seconds`, the task is cancelled.
+    It opens a reply that has no part yet, keeps a silent one alive, and ends one that takes too long: `end` writes the
+    end. Where the client does not take that end in `stop_seconds`, the task is cancelled.
     """
 
     def __init__(
-        self, reply: ReplyWriter, buffered: BufferedReplySink, settings: ServingSettings, time_out: Callable[[], object]
+        self,
+        reply: ReplyWriter,
+        buffered: BufferedReplySink,
+        settings: ServingSettings,
+        end: Callable[[Finish], object],
     ) -> None:
         self.gives_up = False
         self._reply = reply
@@ -333,7 +337,7 @@ class ReplyTimer:
         self._settings = settings
         self._loop = buffered.loop
         self._task = asyncio.current_task(self._loop)
-        self._time_out: Callable[[], object] | None = time_out
+        self._end: Callable[[Finish], object] | None = end
         self._event_at = self._loop.time()
         self._events = 0
         self._ends_at = self._event_at + settings.answer_seconds
@@ -342,20 +346,21 @@ class ReplyTimer:
     def stop(self) -> None:
         """Ends the timer."""
         self._handle.cancel()
-        self._time_out = self._task = None
+        self._end = self._task = None
         if self.gives_up and (task := asyncio.current_task(self._loop)) is not None:
             task.uncancel()
 
     def _after(self, seconds: float, then: Callable[[], None]) -> None:
         at = self._loop.time() + seconds
-        self._handle = self._loop.call_at(*((self._ends_at, self._end) if at > self._ends_at else (at, then)))
+        self._handle = self._loop.call_at(*((self._ends_at, self._time_out) if at > self._ends_at else (at, then)))
 
-    def _end(self) -> None:
-        if self._time_out is not None:
-            time_out, self._time_out = self._time_out, None
+    def _time_out(self) -> None:
+        if (end := self._end) is not None:
+            self._end = None
             self._ends_at += self._settings.stop_seconds
-            self._handle = self._loop.call_at(self._ends_at, self._end)
-            time_out()
+            self._handle = self._loop.call_at(self._ends_at, self._time_out)
+            error = UpstreamTimeoutError(TimeoutPhase.TOTAL, self._settings.answer_seconds)
+            end(Finish(Outcome.FAILED, error=error))
         elif self._task is not None:
             self.gives_up = True
             self._task.cancel()
