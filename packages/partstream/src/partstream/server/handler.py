@@ -25,6 +25,7 @@ with another way to its client.
 from __future__ import annotations
 import asyncio
 import logging
+import secrets
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -49,12 +50,12 @@ from partstream.protocols.failures import FailureKind, ServedFailure, UnknownRef
 from partstream.runtime.progress import AnswerExcerpt, CheckedProgress, cause_of, failing_place
 from partstream.server import models, replies, requests
 from partstream.server import settings as serving
-from partstream.server.clients import NOBODY, Caller, TokenAuthenticator, client_of
+from partstream.server.clients import NOBODY, Caller, TokenAuthenticator, client_of, machine_token
 from partstream.server.dropped import UNSAID_HEADER, DroppedFields, DroppedLog
 from partstream.server.forwarding import ForwardedReply, ForwardingCase, check_judged, check_shared, kept_request
 from partstream.server.models import CataloguedModel, ForwardingProvider, KeepingProvider
 from partstream.server.origins import PAGE_HEADERS, AllowedOrigins
-from partstream.server.stored import AnswerMemory, FrameReplay, RecordingReplySink, Remembered, installation_secret
+from partstream.server.stored import AnswerMemory, FrameReplay, RecordingReplySink, Remembered
 from partstream.tokens.records import USAGE_ROWS, UsageRow
 from partstream.upstream.context import CAPTURE, DROPPED, RECEIVED, AnswerTap, run_until_cancelled
 from partstream.upstream.forwarding import SEALING_HEADER, value_at
@@ -82,6 +83,7 @@ _LIMITS: Final = frozenset({UnifiedFinishReason.LENGTH, UnifiedFinishReason.CONT
 _STOPPED: Final = FinishReason(UnifiedFinishReason.OTHER, "server_stopped")
 _CANCELLED: Final = FinishReason(UnifiedFinishReason.OTHER, "cancelled")
 _GOOD: Final = frozenset({Outcome.COMPLETED, Outcome.INCOMPLETE})
+_SECRET_FILE: Final = "serve-signing-key"  # noqa: S105 - the name of a file
 _CHALLENGE: Final = ("www-authenticate", "Bearer")
 
 
@@ -114,7 +116,10 @@ class ServerState:
             self.base_paths.setdefault(one.protocol.name, one.base_path)
         aliases = (alias for one in served for alias in one.aliases)
         self.catalogue = models.ModelCatalogue(providers, aliases, settings.models_seconds)
-        self.memory = AnswerMemory(settings.store, installation_secret(settings.state_folder))
+        # With the signing secret, which all processes of a folder share; without a folder it is of this process alone.
+        place = None if settings.state_folder is None else settings.state_folder / _SECRET_FILE
+        secret = secrets.token_bytes(32) if place is None else machine_token(place).secret.reveal().encode()
+        self.memory = AnswerMemory(settings.store, secret)
         self.thinking: ThinkingMemory | None = None
         self.dropped, self.unsaid = DroppedLog(), DroppedLog(UNSAID_HEADER)
         self.origins = AllowedOrigins(settings.allow_origins) if settings.allow_origins else None

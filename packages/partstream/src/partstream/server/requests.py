@@ -238,12 +238,22 @@ class UnsupportedCodingError(RequestFailedError):
         super().__init__(ServedFailure(FailureKind.INVALID_REQUEST, said), ("accept-encoding", CODINGS))
 
 
-class StoreFailedError(PartstreamError):
-    """A store could not keep or find an answer: it has too much to do, or its file cannot be read or written."""
+class StoreFailedError(RequestFailedError):
+    """A store could not keep or find an answer: it has too much to do, or its file cannot be read or written. Its text
+    is for the log; a client may try again."""
+
+    def __init__(self, reason: str) -> None:
+        said = "stored answers are not available now; try again"
+        super().__init__(ServedFailure(FailureKind.OVERLOADED, said, retry_after=RETRY_SECONDS))
+        self.args = (reason,)
 
 
-class ChainTooLargeError(PartstreamError):
-    """A response continues a conversation that is larger than the server reads."""
+class ChainTooLargeError(RequestFailedError):
+    """A response continues a conversation that is larger than the server reads; `param` names the field of the request
+    that refers to it."""
+
+    def __init__(self, message: str, param: str = "previous_response_id") -> None:
+        super().__init__(ServedFailure(FailureKind.CONTEXT_LENGTH, message, param))
 
 
 def failure_of(error: BaseException) -> ServedFailure:
@@ -256,6 +266,8 @@ def refusal_of(error: Exception, writes: type[ResponseWriter], request_id: str) 
     refused = error if isinstance(error, RequestFailedError) else None
     if isinstance(error, PartstreamError):
         failure = failure_of(error)
+        if isinstance(error, StoreFailedError):
+            _logger.error("the stored answers could not be asked: %s", error)
     else:
         failure = _FAULT
         _logger.exception("a request could not be served because of a fault of the server", exc_info=error)

@@ -9,49 +9,28 @@ from __future__ import annotations
 import asyncio
 import hmac
 import logging
-import secrets
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final
 
 from partstream.codec.checks import dataclass, field, replace
 from partstream.codec.json_codec import loads
 from partstream.codec.system import SharedRoom
 from partstream.protocols import serve as wires
-from partstream.protocols.failures import FailureKind, ServedFailure
 from partstream.server import requests
-from partstream.server.clients import machine_token
 from partstream.server.replies import BufferedReplySink
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from partstream.server.replies import Deliver, FileFrame, Head
     from partstream.server.stored_answers import SQLiteAnswers
 
 _logger = logging.getLogger("partstream.serving")
 
-T = TypeVar("T")
-
-_SECRET_FILE: Final = "serve-signing-key"  # noqa: S105 - the name of a file
 _SAVE_SECONDS: Final = 10.0
 _KEPT_BY: Final = "kept_by"
 """The only field of a stored request whose response an upstream alone keeps: the model."""
 _MOST_ELSEWHERE: Final = 10_000
 _FRAME_BYTES: Final = 16 * 1024 * 1024
 """The most bytes of a stream that are kept, in memory while the answer runs and in the store after it."""
-
-
-def installation_secret(folder: Path | None) -> bytes:
-    """The secret with which a server signs: one for all processes with the same folder, made when there is none yet.
-
-    Without a folder, it is one of this process alone.
-
-    Raises:
-        UnusableTokenError: The file of the secret cannot be written or read.
-    """
-    if folder is None:
-        return secrets.token_bytes(32)
-    return machine_token(folder / _SECRET_FILE).secret.reveal().encode()
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,27 +114,25 @@ class AnswerMemory:
     ) -> wires.ResolvedReferences:
         """Adds what the store has of the references that are missing."""
         if wanted.answer_id is not None and not earlier.chain:
-            chain = await asked_of_store(store.chain(owner, wanted.answer_id))
+            chain = await store.chain(owner, wanted.answer_id)
             if chain and chain[0].previous_id is None and not kept_by(chain):  # otherwise the beginning was deleted
                 earlier = replace(earlier, chain=chain)
         missing = [one for one in wanted.item_ids if one not in earlier.items]
         if missing:
             items: dict[str, Mapping[str, Any]] = {}
-            for answer in await asked_of_store(store.answers_with(owner, missing), "input"):
+            for answer in await store.answers_with(owner, missing):
                 items |= state.items(answer)
             found = {one: items[one] for one in missing if one in items}
             earlier = replace(earlier, items={**earlier.items, **found})
         return earlier
 
-    async def chain(self, owner: str, answer_id: str) -> Sequence[wires.StoredAnswer]:
+    async def _chain(
+        self, owner: str, answer_id: str, running: RecordingReplySink | None
+    ) -> Sequence[wires.StoredAnswer]:
         """A response after those that it continues, or one that runs by itself; empty if it is not known."""
-        running, model_id = self.running.get((owner, answer_id)), self.elsewhere.find(owner, answer_id)
-        if model_id is not None:
-            return (wires.StoredAnswer(answer_id, None, {_KEPT_BY: model_id}, {}),)
         if running is not None:
-            now = running.now()
-            return () if now is None else (now,)
-        return () if self.store is None else await asked_of_store(self.store.chain(owner, answer_id))
+            return tuple(filter(None, (running.now(),)))
+        return () if self.store is None else await self.store.chain(owner, answer_id)
 
     async def reply(
         self, state: wires.ServedState, route: wires.StoredRoute, wire: wires.WireRequest, owner: str
@@ -174,7 +151,9 @@ class AnswerMemory:
             running.stop()
             await running.ended()
             running = None
-        chain = await self.chain(owner, answer_id)
+        if (model_id := self.elsewhere.find(owner, answer_id)) is not None:
+            return model_id
+        chain = await self._chain(owner, answer_id, running)
         if not chain:
             raise state.unknown(answer_id)
         if model_id := kept_by(chain):
@@ -182,7 +161,7 @@ class AnswerMemory:
         if first is not None:
             frames = None if running is None else running.frames
             if running is None and self.store is not None:
-                frames = await asked_of_store(self.store.frames(owner, answer_id))
+                frames = await self.store.frames(owner, answer_id)
             if frames is None:
                 raise state.unstreamed(answer_id)
             return FrameReplay(frames, running, first)
@@ -194,7 +173,7 @@ class AnswerMemory:
         """Deletes a response, or the note of who keeps it."""
         self.elsewhere.forget(owner, answer_id)
         if self.store is not None:
-            await asked_of_store(self.store.delete(owner, answer_id))
+            await self.store.delete(owner, answer_id)
 
     async def save(self, owner: str, answer: wires.StoredAnswer, items: Collection[str]) -> bool:
         """Puts a response into the store, if there is one; its client gets it all the same where that fails."""
@@ -222,24 +201,6 @@ def kept_by(chain: Sequence[wires.StoredAnswer]) -> str:
     """The model whose upstream alone keeps the last of these responses; empty for none."""
     model_id = chain[-1].request.get(_KEPT_BY) if chain else None
     return model_id if isinstance(model_id, str) else ""
-
-
-async def asked_of_store(question: Awaitable[T], param: str = "previous_response_id") -> T:
-    """The result of a call of the store; `param` is the field of the request that names what is looked for.
-
-    Raises:
-        RequestFailedError: It has too much to do, its file cannot be read, or a conversation is too long.
-    """
-    try:
-        return await question
-    except requests.ChainTooLargeError as error:
-        raise requests.RequestFailedError(ServedFailure(FailureKind.CONTEXT_LENGTH, str(error), param)) from error
-    except requests.StoreFailedError as error:
-        _logger.error("the stored answers could not be asked: %s", error)  # noqa: TRY400
-        said = "stored answers are not available now; try again"
-        raise requests.RequestFailedError(
-            ServedFailure(FailureKind.OVERLOADED, said, retry_after=requests.RETRY_SECONDS)
-        ) from error
 
 
 # ---- Keeping responses ----

@@ -231,9 +231,8 @@ class SQLiteAnswers:
 
         def find(connection: sqlite3.Connection) -> tuple[StoredAnswer, ...]:
             if len(item_ids) > _LONGEST_CHAIN:
-                raise ChainTooLargeError(
-                    f"the input names {len(item_ids):,} items, expected at most {_LONGEST_CHAIN:,}"
-                )
+                said = f"the input names {len(item_ids):,} items, expected at most {_LONGEST_CHAIN:,}"
+                raise ChainTooLargeError(said, "input")
             found: dict[str, StoredAnswer] = {}
             room = self._chain_bytes
             for item_id in item_ids:
@@ -247,7 +246,8 @@ class SQLiteAnswers:
                     if row[0] not in found:
                         room -= len(row[2]) + len(row[3])
                         if room < 0:
-                            raise ChainTooLargeError(f"the input names items of more than {self._chain_bytes:,} bytes")
+                            said = f"the input names items of more than {self._chain_bytes:,} bytes"
+                            raise ChainTooLargeError(said, "input")
                         found[row[0]] = _answer(row)
             return tuple(found.values())
 
