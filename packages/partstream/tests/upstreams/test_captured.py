@@ -32,12 +32,15 @@ async def captured(url: str, said: str = "Hi", **changes: object) -> tuple[Bundl
     return bundle_of(snapshot_of([answer]), "chat"), heard
 
 
-def exchanges_with(*replies: Iterable[Step], **changes: object) -> tuple[RecordedExchange, ...]:
+def exchanges_with(*replies: Iterable[Step], is_proxy: bool = False, **changes: object) -> tuple[RecordedExchange, ...]:
+    """The exchanges with a server that replies so, or with one behind a proxy that does."""
     found: list[Bundle] = []
 
     async def test() -> None:
         async with server_of(*replies) as (url, _):
-            bundle, _heard = await captured(url, **changes)
+            through = {"proxy": url.removesuffix("/v1"), "allow_insecure_http": True} if is_proxy else {}
+            far = "http://models.example/v1"
+            bundle, _heard = await captured(far if is_proxy else url, **through, **changes)
             found.append(bundle)
 
     run(test())
@@ -83,17 +86,22 @@ ENDS: dict[str, tuple[Iterable[Step], HowEnded, bytes]] = {
 }
 
 
+ways = pytest.mark.parametrize("is_proxy", [False, True], ids=["straight", "through a proxy"])
+
+
+@ways
 @pytest.mark.parametrize(("steps", "how", "body"), ENDS.values(), ids=ENDS)
-def test_each_way_to_end_is_kept(steps: Iterable[Step], how: HowEnded, body: bytes):
-    (exchange,) = exchanges_with(steps, retry=ONCE)
+def test_each_way_to_end_is_kept(steps: Iterable[Step], how: HowEnded, body: bytes, is_proxy: bool):
+    (exchange,) = exchanges_with(steps, retry=ONCE, is_proxy=is_proxy)
     assert (exchange.end.how, exchange.body) == (how, body)
     assert (exchange.end.error is not None) is (how in {HowEnded.CUT, HowEnded.NO_RESPONSE})
 
 
-def test_a_packed_body_is_kept_unpacked_and_its_head_does_not_say_that_it_is_packed():
+@ways
+def test_a_packed_body_is_kept_unpacked_and_its_head_does_not_say_that_it_is_packed(is_proxy: bool):
     packed = gzip.compress(DELTA + COMPLETED)
     head = Head(200, (("content-type", "text/event-stream"), ("content-encoding", "gzip")))
-    (exchange,) = exchanges_with([head, Send(packed), End()])
+    (exchange,) = exchanges_with([head, Send(packed), End()], is_proxy=is_proxy)
     assert exchange.body == DELTA + COMPLETED
     assert exchange.head is not None
     assert "content-encoding" not in dict(exchange.head.headers)

@@ -15,7 +15,7 @@ import logging
 import os
 import sys
 import threading
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, suppress
 from contextvars import ContextVar, copy_context
@@ -229,23 +229,6 @@ def no_retries() -> AbstractContextManager[None]:
 def is_one_attempt() -> bool:
     """Whether an upstream that is asked here is asked once and no more."""
     return _IS_ONE.get()
-
-
-async def run_to_the_last_report(answer: Awaitable[object]) -> None:
-    """Awaits an answer, and then what threads of its own have reported.
-
-    A thread passes its reports to the next turn of the event loop. From Python 3.14 on, a wait for a thread that has
-    ended already takes no turn: the answer would end before its last parts.
-
-    Raises:
-        Exception: Any error of the answer.
-    """
-    try:
-        await answer
-    except Exception:
-        await asyncio.sleep(0)
-        raise
-    await asyncio.sleep(0)
 
 
 async def in_thread(size: int, work: Callable[..., V], *arguments: Any) -> V:

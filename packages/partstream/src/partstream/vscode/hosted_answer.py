@@ -15,6 +15,7 @@ thinking of earlier answers; their state then comes from a memory of bounded siz
 """
 
 from __future__ import annotations
+import asyncio
 import logging
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,7 +28,7 @@ from partstream.lm import parts as values
 from partstream.lm.messages import ChatMessage, RequestOptions, Role
 from partstream.runtime.answer_files import AnswerFiles, FileNotKeptError, described, is_file
 from partstream.runtime.progress import CheckedProgress
-from partstream.upstream.context import AnswerTap, run_to_the_last_report
+from partstream.upstream.context import AnswerTap
 from partstream.vscode.failures import ProviderFailedError, is_providers_own
 from partstream.vscode.hosted import ForwardingProgress, UsageWatch, answer_end, count_all, counted_usage
 
@@ -140,10 +141,14 @@ class HostedAnswer:
         # The first listener of the token: parts that the provider reports on hearing of the cancellation are too late.
         subscription = self._token.on_cancellation_requested(self._checked.cancel)
         try:
-            answer = provider.provide_language_model_chat_response(
-                self.model, self._messages, self._options, self._checked, self._token
-            )
-            await run_to_the_last_report(answer)
+            try:
+                await provider.provide_language_model_chat_response(
+                    self.model, self._messages, self._options, self._checked, self._token
+                )
+            finally:
+                # What a thread has reported last comes in the next turn of the event loop. From Python 3.14 on, a wait
+                # for a thread that has ended already takes no turn.
+                await asyncio.sleep(0)
         except BaseException as error:
             if not is_providers_own(error, self._token):
                 raise
