@@ -14,7 +14,7 @@ import socket
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from typing import Any, Final
+from typing import Final
 
 from partstream.codec.checks import check_fields, dataclass
 from partstream.errors import CallerError
@@ -175,17 +175,9 @@ _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 def stopped_by_signals(stop: Callable[[], object]) -> Iterator[None]:
     """Calls a function in the running event loop for each Ctrl-C and SIGTERM inside the block."""
     loop = asyncio.get_running_loop()
-    before: dict[signal.Signals, Any] = {}
-    for one in _SIGNALS:
-        try:
-            loop.add_signal_handler(one, stop)
-        except NotImplementedError:  # Windows
-            before[one] = signal.signal(one, lambda *_: loop.call_soon_threadsafe(stop))
+    before = {one: signal.signal(one, lambda *_: loop.call_soon_threadsafe(stop)) for one in _SIGNALS}
     try:
         yield
     finally:
-        for one in _SIGNALS:
-            if one in before:
-                signal.signal(one, before[one])
-            else:
-                loop.remove_signal_handler(one)
+        for one, handler in before.items():
+            signal.signal(one, handler)

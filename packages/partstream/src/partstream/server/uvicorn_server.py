@@ -49,12 +49,9 @@ class _Uvicorn(uvicorn.Server):
         super().__init__(config)
         self.is_listening = asyncio.Event()
 
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
-        self.is_listening.set()
-
     async def on_tick(self, counter: int) -> bool:
-        """Refuses requests that are late; uvicorn calls it every tenth of a second."""
+        """Refuses requests that are late; uvicorn calls it every tenth of a second from the moment when it listens."""
+        self.is_listening.set()
         now = asyncio.get_running_loop().time()
         for connection in tuple(self.server_state.connections):
             if isinstance(connection, BoundedConnection):
