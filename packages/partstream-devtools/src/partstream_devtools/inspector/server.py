@@ -37,7 +37,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapp
 from contextlib import suppress
 from datetime import datetime
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, Self, TypeAlias
 
 from partstream.codec.json_codec import dumps
 from partstream.errors import CallerError
@@ -306,7 +306,7 @@ class Ending(Enum):
     STOPPED = "stopped"
 
 
-class ViewServer:
+class ViewServer(Host):
     """Serves the page of one source on 127.0.0.1 inside its `async with` block.
 
     Args:
@@ -321,20 +321,20 @@ class ViewServer:
         self._idle_seconds = idle_seconds
         self._token = secrets.token_urlsafe(32)
         self._feed = ViewFeed()
-        self._host = Host(self._answer, _refusal_body, 0, _LIMITS, _MOST_CONNECTIONS)
+        super().__init__(self._answer, _refusal_body, 0, _LIMITS, _MOST_CONNECTIONS)
         self._stopped = asyncio.Event()
         self._following: asyncio.Task[None] | None = None
-        self._failure: Exception | None = None
+        self._source_failure: Exception | None = None
         self._streams: set[asyncio.Task[None]] = set()
         self._last_asked = 0.0
 
     @property
     def url(self) -> str:
         """The URL to open, with the token in its fragment, which no browser sends anywhere."""
-        return f"http://127.0.0.1:{self._host.port}/#{self._token}"
+        return f"http://127.0.0.1:{self.port}/#{self._token}"
 
-    async def __aenter__(self) -> ViewServer:
-        await self._host.__aenter__()
+    async def __aenter__(self) -> Self:
+        await super().__aenter__()
         self._last_asked = asyncio.get_running_loop().time()
         self._following = asyncio.create_task(self._follow())
         return self
@@ -348,7 +348,7 @@ class ViewServer:
         if self._streams:
             # The pages learn that nothing more will come, before their connections are closed.
             await asyncio.wait(self._streams, timeout=_FAREWELL_SECONDS)
-        await self._host.__aexit__(kind, error, traceback)
+        await super().__aexit__(kind, error, traceback)
 
     async def ended(self) -> Ending:
         """Waits until a person stops the server in the page, or no request came for long enough.
@@ -363,8 +363,8 @@ class ViewServer:
                 return Ending.IDLE
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._stopped.wait(), left)
-                if self._failure is not None:
-                    raise self._failure
+                if self._source_failure is not None:
+                    raise self._source_failure
                 return Ending.STOPPED
 
     async def _follow(self) -> None:
@@ -372,7 +372,7 @@ class ViewServer:
             async for view in self._source.views():
                 self._feed.show(view)
         except Exception as error:
-            self._failure = error
+            self._source_failure = error
             self._stopped.set()
         finally:
             self._feed.end()

@@ -16,7 +16,7 @@ import asyncio
 import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Final, Protocol, Self, TypeAlias
 from urllib.parse import urlsplit
 
 import httpx2
@@ -275,7 +275,7 @@ Watch: TypeAlias = Callable[[ForwardedRequest], ExchangeWatcher]
 LARGEST_BODY: Final = 64 * 1024 * 1024  # bytes of a request's body
 
 
-class RecordingProxy:
+class RecordingProxy(Host):
     """Listens on 127.0.0.1 inside its `async with` block; 0 is any free port.
 
     The origin of the server is replaced and nothing else: the path of a request is the path that the server gets. The
@@ -293,39 +293,23 @@ class RecordingProxy:
         self._transport: DirectTransport | ProxyTransport | None = None
         self._watch = watch
         self._numbers = 0
-        self._host = Host(
-            self._answer, lambda status, message: refusal_body(message), port, LoopbackLimits(body_bytes=largest_body)
-        )
-
-    @property
-    def port(self) -> int:
-        """The port that it listens on.
-
-        Raises:
-            CallerError: It does not listen.
-        """
-        return self._host.port
+        limits = LoopbackLimits(body_bytes=largest_body)
+        super().__init__(self._answer, lambda status, message: refusal_body(message), port, limits)
 
     @property
     def base_url(self) -> str:
         """What replaces the server's base URL: the same path on this machine."""
         return f"http://127.0.0.1:{self.port}{urlsplit(self._configuration.base_url).path.rstrip('/')}"
 
-    @property
-    def open_connections(self) -> int:
-        """The number of connections that clients hold open."""
-        return self._host.open_connections
-
-    async def __aenter__(self) -> RecordingProxy:
+    async def __aenter__(self) -> Self:
         self._transport = make_transport(self._configuration, self._way)
-        await self._host.__aenter__()
-        return self
+        return await super().__aenter__()
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         try:
-            await self._host.__aexit__(kind, error, traceback)
+            await super().__aexit__(kind, error, traceback)
         finally:
             if self._transport is not None:
                 await self._transport.aclose()

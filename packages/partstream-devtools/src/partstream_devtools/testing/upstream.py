@@ -28,8 +28,6 @@ from partstream_devtools.testing.scripted_model import INPUT_PRICE, MODELS, OUTP
 from partstream_devtools.testing.vendors.vendor import PromptCache
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from partstream.lm.cancellation import CancellationToken, Event
     from partstream.lm.messages import ChatMessage, RequestOptions
     from partstream.server.requests import Application
@@ -138,7 +136,7 @@ _PATIENT: Final[Mapping[str, Any]] = {
 """What a server does by itself would come between what a test asks for."""
 
 
-class ReplayUpstream:
+class ReplayUpstream(Host):
     """A model server on 127.0.0.1 that runs inside its `async with` block.
 
     ::
@@ -199,23 +197,13 @@ class ReplayUpstream:
             ),
         )
         self._exchanges = replaying.Exchanges(_SECRET_HEADERS)
-        self._application = replaying.ReplayLayer(serving, self._exchanges)
-        self._host = Host(
-            self._application,
+        super().__init__(
+            replaying.ReplayLayer(serving, self._exchanges),
             # The reply to bytes that are no request, in the form of the default protocol.
             lambda status, message: dumps(admission.ENDPOINTS[admission.DEFAULT_PATH].writes.error(status, message)),
             port,
             limits,
         )
-
-    @property
-    def port(self) -> int:
-        """The port that the upstream listens on.
-
-        Raises:
-            CallerError: The upstream does not listen.
-        """
-        return self._host.port
 
     @property
     def base_url(self) -> str:
@@ -270,11 +258,6 @@ class ReplayUpstream:
         return sum(exchange.delivery.outcome is None for exchange in self._exchanges.kept)
 
     @property
-    def open_connections(self) -> int:
-        """The number of connections that clients hold open."""
-        return self._host.open_connections
-
-    @property
     def on_did_finish_exchange(self) -> Event[replaying.ServedExchange]:
         """Fires when a reply has ended, with any result."""
         return self._exchanges.on_did_finish
@@ -311,12 +294,3 @@ class ReplayUpstream:
 
         await self.until(has_ended, timeout)
         return ended[0]
-
-    async def __aenter__(self) -> ReplayUpstream:
-        await self._host.__aenter__()
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        await self._host.__aexit__(kind, error, traceback)

@@ -15,7 +15,7 @@ import struct
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 from urllib.parse import unquote
 
 import h11
@@ -308,7 +308,7 @@ class Host:
         """The number of connections that clients hold open."""
         return len(self._connections)
 
-    async def __aenter__(self) -> Host:
+    async def __aenter__(self) -> Self:
         self._server = await asyncio.start_server(self._accept, "127.0.0.1", self._port)
         return self
 
