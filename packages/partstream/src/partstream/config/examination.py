@@ -215,14 +215,12 @@ _QUESTION: Final = "Say yes."
 
 
 class _Answer:
-    """What came of the answer."""
+    """The end of the answer; its parts are not looked at."""
 
-    def __init__(self) -> None:
-        self.parts: list[ResponsePart] = []
-        self.finish_of_answer: Finish | None = None
+    finish_of_answer: Finish | None = None
 
     def report(self, part: ResponsePart, /) -> None:
-        self.parts.append(part)
+        pass
 
     def finish(self, finish: Finish, /) -> None:
         self.finish_of_answer = finish

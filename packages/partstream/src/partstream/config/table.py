@@ -45,12 +45,6 @@ LIFETIME: Final = "apiKeyLifetime"
 """The setting that goes with the others and names no place itself."""
 
 
-def _variable(name: str, where: str) -> str:
-    if not name.isprintable() or not name or "=" in name or " " in name:
-        raise kinds.ConfigurationError(where, "an invalid name", "the name of an environment variable")
-    return name
-
-
 # These errors do not repeat the value: it may be a key in the wrong setting.
 
 
@@ -86,7 +80,11 @@ def _command(value: Any, where: str) -> list[str]:
 KEY_ROWS: Final = (
     Setting(
         "apiKeyEnv",
-        kinds.text(_variable),
+        kinds.text_of(
+            lambda name: name.isprintable() and name and not {*"= "} & {*name},
+            "the name of an environment variable",
+            got="an invalid name",
+        ),
         "The environment variable that holds the key",
         option="--api-key-env",
         metavar="VARIABLE",

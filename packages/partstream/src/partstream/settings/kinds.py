@@ -367,15 +367,15 @@ def text(check: Callable[[str, str], Any] | None = None, **schema: Any) -> Kind:
     return Kind(ValueForm.TEXT, read, {"type": "string", **schema})
 
 
-def text_of(fits: Callable[[str], object], expected: str) -> Kind:
-    """A string that fits; errors show it, and say what was expected."""
+def text_of(fits: Callable[[str], object], expected: str, got: str = "", **schema: Any) -> Kind:
+    """A string that fits; errors show it, or say what was `got` of one that may be secret, and what was expected."""
 
     def check(value: str, where: str) -> str:
         if not fits(value):
-            raise ConfigurationError(where, shortened(value), expected)
+            raise ConfigurationError(where, got or shortened(value), expected)
         return value
 
-    return text(check)
+    return text(check, **schema)
 
 
 def choice(words: type[Choice]) -> Kind:

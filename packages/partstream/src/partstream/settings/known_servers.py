@@ -11,7 +11,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from partstream.codec.checks import dataclass, replace
-from partstream.settings.kinds import ConfigurationError, shortened, text
+from partstream.settings.kinds import text_of
 from partstream.settings.row import Setting
 
 
@@ -340,16 +340,14 @@ def server_setting(name: str, servers: Iterable[str], unknown: str, example: str
         example: One of the servers, for the text of the setting.
     """
     titles = {"unknown": unknown, **{one: known_server(one).title for one in servers}}
-    expected = f"one of {', '.join(titles)}"
-
-    def check(value: str, where: str) -> str:
-        if value not in titles:
-            raise ConfigurationError(where, shortened(value), expected)
-        return value
-
     return Setting(
         name,
-        text(check, enum=[*titles], enumDescriptions=[*titles.values()]),
+        text_of(
+            titles.__contains__,
+            f"one of {', '.join(titles)}",
+            enum=[*titles],
+            enumDescriptions=[*titles.values()],
+        ),
         f"The server type whose rules requests follow, such as `{example}` for a gateway in front of it",
         otherwise="derived from the base URL",
     )

@@ -159,14 +159,9 @@ CONNECTION_ROWS: Final = (
 )  # fmt: skip
 
 
-def _id(value: str, where: str) -> str:
-    if not value:
-        raise kinds.ConfigurationError(where, "nothing", "the model as the server names it")
-    return value
-
-
 MODEL_ROWS: Final = (
-    Setting("id", kinds.text(_id), "How the server calls the model", is_required=True),
+    Setting("id", kinds.text_of(bool, "the model as the server names it", got="nothing"),
+        "How the server calls the model", is_required=True),
     Setting("name", kinds.TEXT, "What the model picker shows"),
     Setting("family", kinds.TEXT,
         "The model family, such as `gpt-5` or `claude`; Copilot chooses its prompt and edit tools by it"),
@@ -440,15 +435,6 @@ _FIRST_ROWS: Final = (
 
 _PREFIX: Final = "[A-Za-z0-9_-]{0,32}"
 
-
-def _prefix(value: str, where: str) -> str:
-    if not re.fullmatch(_PREFIX, value):
-        raise kinds.ConfigurationError(
-            where, kinds.shortened(value), "at most 32 letters, digits, hyphens and underscores"
-        )
-    return value
-
-
 _ANSWER_ROWS: Final = (
     Setting("thinking", kinds.choice(outputs.ThinkingMode), "How the model's thinking is shown", "part",
         sets="stream.thinking", option="--thinking", dialog=Dialog("Thinking")),
@@ -468,7 +454,9 @@ _ANSWER_ROWS: Final = (
         "The output limit in tokens, sent with every request; `models` can set another one for a model",
         otherwise="what the server allows", option="--max-output-tokens", metavar="TOKENS",
         dialog=Dialog("Longest answer")),
-    Setting("callIdPrefix", kinds.text(_prefix, pattern=f"^{_PREFIX}$"),
+    Setting("callIdPrefix",
+        kinds.text_of(lambda value: re.fullmatch(_PREFIX, value), "at most 32 letters, digits, hyphens and underscores",
+            pattern=f"^{_PREFIX}$"),
         "A prefix for the ids of tool calls, so that those of several servers in one conversation differ; may be empty",
         outputs.GATEWAY_CALL_ID_PREFIX, sets="stream.call_id_prefix", may_be_empty=True, option="--call-id-prefix",
         metavar="TEXT", dialog=Dialog("Prefix of call ids")),

@@ -43,7 +43,6 @@ from partstream.upstream.forwarding import KeptReply, RawRequest
 from partstream.upstream.http import Connections, OutboundHTTPRequest, UpstreamHTTP
 
 if TYPE_CHECKING:
-    from partstream.settings.known_servers import KnownServer
     from partstream.upstream.completing import Completing, Way
     from partstream.upstream.detection import Detected, Detector
     from partstream.upstream.spending import Spending
@@ -97,7 +96,7 @@ class GatewayProvider(LanguageModelChatProvider):
 
             self._detector = Detector(configuration, self._connections)
         self._clients: dict[tuple[str, str], ProtocolClient] = {}  # that are detected, or complete text
-        self._client = None if configuration.is_detected else self._made(None)
+        self._client = None if configuration.is_detected else self._made(configuration)
         self._completing: Completing | None = None
 
     async def provide_language_model_chat_information(
@@ -209,7 +208,8 @@ class GatewayProvider(LanguageModelChatProvider):
         if self.configuration.models:  # without a request
             return self.configuration.models
         if not self.configuration.discovers:  # nor here
-            return await (self._client or self._made(None)).models.information()
+            usual = self.configuration.spoken(DEFAULT_PROTOCOL, self.configuration.base_url)
+            return await (self._client or self._made(usual)).models.information()
         try:
             listing = _Listing(self, await self._spoken())
             await carry_out(listing, Attempts())
@@ -257,8 +257,7 @@ class GatewayProvider(LanguageModelChatProvider):
             if way is not None and way.protocol is not None:
                 place = (way.protocol, way.base_url)
                 if place not in self._clients:  # the upstream at another endpoint than that of its conversations
-                    configuration = chat.configuration.spoken(*place)
-                    self._clients[place] = self._made_of(configuration, chat.models, chat.sender.server)
+                    self._clients[place] = self._made(chat.configuration.spoken(*place), chat=chat)
                 asking = _Completing(self, self._clients[place], question)
             await carry_out(asking, Attempts(await asking.open(model)))
 
@@ -319,27 +318,22 @@ class GatewayProvider(LanguageModelChatProvider):
     def _of(self, found: Detected) -> ProtocolClient:
         """The upstream as it was found out; the one before, which requests may still use, is closed at the end."""
         before, place = self._client, (found.protocol, found.base_url)
-        self._client = client = self._clients.get(place) or self._made(found)
+        self._client = client = self._clients.get(place) or self._made(self.configuration.spoken(*place), found)
         self._clients[place], client.detected = client, found
         if client is not before and (before is not None or not self.configuration.discovers):
             self._announce_change()  # the list was given without it
         return client
 
-    def _made(self, found: Detected | None) -> ProtocolClient:
-        own = self.configuration
-        if found is not None:
-            own = own.spoken(found.protocol, found.base_url)
-        elif own.is_detected:
-            own = own.spoken(DEFAULT_PROTOCOL, own.base_url)
-        models = ModelList(own, UpstreamHTTP(own, self._connections).fetch, self._announce_change)
-        server = None if found is None or not found.server else known_server(found.server)
-        return self._made_of(own, models, server, found)
-
-    def _made_of(
-        self, own: GatewayConfiguration, models: ModelList, server: KnownServer | None, found: Detected | None = None
+    def _made(
+        self, own: GatewayConfiguration, found: Detected | None = None, chat: ProtocolClient | None = None
     ) -> ProtocolClient:
+        """The upstream in one protocol, as it was found out or set; or at an endpoint beside that of its chats."""
         fingerprint = fingerprint_of(own.protocol, self.configuration.base_url)
         http, refused = UpstreamHTTP(own, self._connections), requests.RefusedFields(fingerprint, self._ledger)
+        models = ModelList(own, http.fetch, self._announce_change) if chat is None else chat.models
+        server = None if chat is None else chat.sender.server
+        if found is not None and found.server:
+            server = known_server(found.server)
 
         def tokens(model: LanguageModelChatInformation, question: requests.ModelCall) -> requests.RequestTokens:
             pricing = None if self._client is None else self._client.models.pricing(model.id)
