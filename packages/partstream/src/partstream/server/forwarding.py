@@ -39,7 +39,7 @@ from partstream.lm.cancellation import CancellationToken
 from partstream.protocols.options import Option
 from partstream.protocols.serve import ID, ForwardingRules, WireRequest
 from partstream.server.models import COUNT_SECONDS, CataloguedModel, ForwardingProvider, counted_request
-from partstream.server.replies import Head, ReplyWriter, json_headers, stream_headers
+from partstream.server.replies import AnswerBytes, Head, ReplyWriter, json_headers, stream_headers
 from partstream.settings.kinds import fits_header
 from partstream.upstream.forwarding import SEALS, Obstacle, RawRefusal, RawRequest
 
@@ -446,7 +446,8 @@ class ForwardedReply(ReplyWriter):
     def _adopt(self) -> ResponseWriter:
         """The response writer, with all events so far."""
         if not self._is_adopted:
-            self._is_adopted, self._writer = True, self._writes(self._asked, self._reply)
+            self._is_adopted = True
+            self._bytes = AnswerBytes(self._writes(self._asked, self._reply), self._form)
         decoder = self._framing.make_decoder()
         data = b"".join(self._unread)
         self._unread.clear()
@@ -456,8 +457,8 @@ class ForwardedReply(ReplyWriter):
             with suppress(JSONDecodeError, RecursionError):
                 document = loads(event)
             if isinstance(document, dict):
-                self._writer.adopt(document)
-        return self._writer
+                self._bytes.writer.adopt(document)
+        return self._bytes.writer
 
 
 def _is_of(error: BaseException | None, cause: BaseException) -> bool:

@@ -328,7 +328,7 @@ class RequestHandler:
         self._time = time.time()
         self._loop = asyncio.get_running_loop()
         self._started = self._loop.time()
-        self._violations: Counter[str] = Counter()  # of the rules that the provider has broken
+        self._violations: dict[str, int] = {}  # of the rules that the provider has broken
         self._usage_rows: list[UsageRow] = []  # what the upstreams that the provider asked have entered into the ledger
 
     # ---- Route, caller, body ----
@@ -1066,8 +1066,8 @@ class RequestHandler:
 
     def _note_violation(self, violation: Violation) -> None:
         """Logs the first of each rule, without what was reported: it may hold what a person wrote."""
-        self._violations[violation.rule.id] += 1
-        if self._violations[violation.rule.id] == 1:
+        count = self._violations[violation.rule.id] = self._violations.get(violation.rule.id, 0) + 1
+        if count == 1:
             place = "" if violation.place is None else f" at {violation.place}"
             said = "the provider %s broke the rule %s%s: %s"
             _logger.warning(said, self._name, violation.rule.id, place, violation.rule.text)
@@ -1095,7 +1095,7 @@ class RequestHandler:
             cost=sum(costs) if costs else progress.cost,
             is_usage_kept=bool(rows),
             response_id=None if finish is None else finish.response_id,
-            violations=self._violations.total(),
+            violations=sum(self._violations.values()),
             unsaid=() if self._unsaid is None else self._unsaid.names,
         )
         self.state.observe(self._observed, self._trace)

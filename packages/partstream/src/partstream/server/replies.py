@@ -82,12 +82,8 @@ class ReplyWriter:
         self._files: dict[bytes, bytes] = {}  # large ones, by the base64 of their stand-ins
 
     @cached_property
-    def _writer(self) -> ResponseWriter:
-        return self._writes(self._asked, self._reply)
-
-    @cached_property
     def _bytes(self) -> AnswerBytes:
-        return AnswerBytes(self._writer, self._form)
+        return AnswerBytes(self._writes(self._asked, self._reply), self._form)
 
     @property
     def events(self) -> int:
@@ -99,7 +95,7 @@ class ReplyWriter:
         if part.__class__ is DataPart:
             part = self._stand_in(part)
         if not self._is_stream:
-            self._events += self._writer.write(part)
+            self._events += self._bytes.writer.write(part)
             return
         data = self._bytes.write(part)
         if not self._begun:
@@ -118,8 +114,8 @@ class ReplyWriter:
         if self._is_stream:
             framed, rest = self._framed(self._bytes.write(finish)), self._bytes.end()
         else:
-            self._events += self._writer.write(finish)
-        self._leave_unsaid((*finish.dropped, *self._writer.dropped))
+            self._events += self._bytes.writer.write(finish)
+        self._leave_unsaid((*finish.dropped, *self._bytes.writer.dropped))
         if not self._is_stream:
             status, document = self._writes.document(self._events)
             framed, rest = self._framed(dumps(document)), b""
@@ -152,15 +148,16 @@ class ReplyWriter:
 
     def idle(self) -> None:
         """Writes the wire's own event for a model that still works, if it has one, once the head is sent."""
-        if self._begun and isinstance(self._writer, IdleWriter):
-            self._send(self._bytes.write_events(self._writer.idle()))
+        if self._begun and isinstance(self._bytes.writer, IdleWriter):
+            self._send(self._bytes.write_events(self._bytes.writer.idle()))
 
     def _start(self, head: Head) -> None:
         self._begun = True
         self._sink.start(head)
 
     def _start_stream(self) -> None:
-        self._start(Head(200, stream_headers(self._form.content_type)))
+        self._begun = True
+        self._sink.start(Head(200, stream_headers(self._form.content_type)))
 
     def _stand_in(self, part: DataPart) -> DataPart:
         """The part of a file, with a stand-in for bytes that are many: they go in where it is written."""
@@ -401,7 +398,7 @@ class AnswerBytes:
 
     def __init__(self, writer: ResponseWriter, form: StreamForm) -> None:
         self.events = 0
-        self._writer = writer
+        self.writer = writer
         self._form = form
         self._writes_repeated = narrow(writer, FastPathWriter)
         self._separator = form.start
@@ -431,7 +428,7 @@ class AnswerBytes:
                     self.events += 1
                     return written
         self._taken = self._repeat = None
-        written = self.write_events(self._writer.write(output))
+        written = self.write_events(self.writer.write(output))
         self._learn(output)
         return written
 
