@@ -35,7 +35,7 @@ from partstream.lm.parts import Usage
 from partstream.server.clients import AnswerKind, ClientClass
 from partstream.settings.kinds import Choice
 from partstream.tokens.ledger import LEDGER_NAME, is_ledger_off
-from partstream.tokens.ledger_file import FORGET_ANSWERS, KEEP_ANSWER, FileThread, LedgerFile, Statement
+from partstream.tokens.ledger_file import FORGET_ANSWERS, KEEP_ANSWER, FileThread, LedgerFile
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -255,22 +255,18 @@ class _WaitingRows(deque["AnswerObservation"]):
     def __init__(self) -> None:
         super().__init__(maxlen=_MOST_WAITING)
         self.dropped = 0
-        self._tidied_at = 0.0
 
     def write(self, file: LedgerFile) -> None:
         """Writes what waits; logs its errors, because the thread that runs it has no caller."""
-        answers, now = [self.popleft() for _ in range(len(self))], time.time()
+        answers = [self.popleft() for _ in range(len(self))]
         dropped, self.dropped = self.dropped, 0
         if dropped:
             _logger.warning("%d answers were not entered into the ledger: its disk is too slow", dropped)
         if not answers:
             return
         try:
-            statements: list[Statement] = [(KEEP_ANSWER, [*map(_parameters, answers)])]
-            if now - self._tidied_at > _DAY:
-                self._tidied_at = now
-                statements.append((FORGET_ANSWERS, [(now - MOST_DAYS * _DAY,)]))
-            file.write(statements)
+            oldest = time.time() - MOST_DAYS * _DAY
+            file.write([(KEEP_ANSWER, [*map(_parameters, answers)]), (FORGET_ANSWERS, [(oldest,)])])
         except Exception:
             _logger.exception("answers were not entered into the ledger")
 
