@@ -3,7 +3,7 @@
 A row is written once and never changed; the responses of a conversation are a chain of rows. A row belongs to the
 caller whose request it answers, and no other caller finds it. Several processes on one machine may share a file. Each
 public method is a job of one of two threads, a writer and a reader: readers of a file in WAL mode do not wait for the
-one writer. Old rows go at the start and after so many new ones.
+one writer. Old rows go at the start and with each new one.
 
 Owners share the file and the threads, and each has a share. Of a file that is too large, the owner who has the most
 loses his oldest tenth, until it is small enough. A thread has at most two jobs of one owner; his others wait outside.
@@ -41,9 +41,8 @@ _MOST_BEGUN: Final = 2
 _LONGEST_CHAIN: Final = 10_000
 LARGEST_CHAIN: Final = 64 * 1024 * 1024
 """In bytes of JSON: more than any model takes."""
-_TIDY_EVERY: Final = 256
-"""Responses, unless they have grown the file by a part of its limit before."""
-_TIDY_PART: Final = 16
+_TIDIED: Final = 90
+"""Percent of the limit that are left once the oldest answers go: to find whose they are takes a look at all."""
 _DAY: Final = 86_400.0
 _BUSY_SECONDS: Final = 5.0
 _FORM: Final = 1
@@ -73,6 +72,9 @@ CREATE TABLE IF NOT EXISTS items (
     PRIMARY KEY (owner, id, answer_id)
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS items_by_answer ON items (owner, answer_id);
+CREATE TRIGGER IF NOT EXISTS items_go AFTER DELETE ON answers BEGIN
+    DELETE FROM items WHERE owner = old.owner AND answer_id = old.id;
+END;
 """
 
 _CHAIN: Final = """
@@ -109,10 +111,6 @@ DELETE FROM answers WHERE rowid IN (
     ORDER BY expires_at LIMIT (SELECT count(*) / 10 + 1 FROM answers WHERE owner = :owner)
 )
 """
-_DELETE_ITEMS: Final = """
-DELETE FROM items WHERE NOT EXISTS
-(SELECT 1 FROM answers WHERE answers.owner = items.owner AND answers.id = items.answer_id)
-"""
 
 
 class SQLiteAnswers:
@@ -141,8 +139,6 @@ class SQLiteAnswers:
         self._most_bytes = most_bytes
         self._now = now
         self._chain_bytes = chain_bytes
-        self._saved = 0
-        self._grown = 0
         self._turns: dict[tuple[ThreadPoolExecutor, str], _Turns] = {}
         self._connections = threading.local()
         self._opened: list[sqlite3.Connection] = []
@@ -156,7 +152,8 @@ class SQLiteAnswers:
                 use_write_ahead_log(connection, _BUSY_SECONDS)
                 connection.executescript(_TABLES)
                 connection.execute(f"PRAGMA user_version = {_FORM}")
-                self._tidy(connection)
+                with transaction(connection):
+                    self._tidy(connection)
         except (OSError, sqlite3.Error) as error:
             raise StoreUnusableError(path, getattr(error, "strerror", None) or str(error)) from error
 
@@ -181,11 +178,6 @@ class SQLiteAnswers:
                 if answer.previous_id is not None:
                     values = {"owner": owner, "id": answer.id, "now": now, "end": end, "most": _LONGEST_CHAIN}
                     connection.execute(_LAST_AS_LONG, values)
-            self._saved += 1
-            self._grown += sum(len(one) for one in row if isinstance(one, bytes))
-            self._grown += sum(2 * len(text) for item in items for text in item)
-            if self._saved >= _TIDY_EVERY or self._grown >= self._most_bytes // _TIDY_PART:
-                self._saved = self._grown = 0
                 self._tidy(connection)
 
         await self._run(self._writer, owner, save)
@@ -259,9 +251,7 @@ class SQLiteAnswers:
         def delete(connection: sqlite3.Connection) -> bool:
             key = (owner, storable_text(answer_id))
             with transaction(connection):
-                connection.execute("DELETE FROM items WHERE owner = ? AND answer_id = ?", key)
-                done = connection.execute("DELETE FROM answers WHERE owner = ? AND id = ?", key)
-            return done.rowcount > 0
+                return connection.execute("DELETE FROM answers WHERE owner = ? AND id = ?", key).rowcount > 0
 
         return await self._run(self._writer, owner, delete)
 
@@ -304,17 +294,17 @@ class SQLiteAnswers:
 
     def _tidy(self, connection: sqlite3.Connection) -> None:
         """Deletes what is over, and while the file is too large the oldest tenth of the owner who has the most."""
-        with transaction(connection):
-            connection.execute("DELETE FROM answers WHERE expires_at <= ?", (self._now(),))
-            while True:
-                connection.execute(_DELETE_ITEMS)
-                names = ("page_count", "freelist_count", "page_size")
-                pages, free, size = (connection.execute(f"PRAGMA {name}").fetchone()[0] for name in names)
-                if (pages - free) * size <= self._most_bytes:
-                    break
-                owner = connection.execute(_LARGEST_OWNER).fetchone()
-                if owner is None or not connection.execute(_DELETE_TENTH, {"owner": owner[0]}).rowcount:
-                    break
+        connection.execute("DELETE FROM answers WHERE expires_at <= ?", (self._now(),))
+        most = self._most_bytes
+        while True:
+            names = ("page_count", "freelist_count", "page_size")
+            pages, free, size = (connection.execute(f"PRAGMA {name}").fetchone()[0] for name in names)
+            if (pages - free) * size <= most:
+                break
+            most = self._most_bytes * _TIDIED // 100
+            owner = connection.execute(_LARGEST_OWNER).fetchone()
+            if owner is None or not connection.execute(_DELETE_TENTH, {"owner": owner[0]}).rowcount:
+                break
 
 
 class _Turns:
