@@ -20,6 +20,8 @@ from decimal import Decimal, InvalidOperation
 from enum import StrEnum
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from msgspec import convert, to_builtins
+
 from partstream.codec.checks import Expectation, dataclass
 from partstream.codec.settings_files import loads_toml
 from partstream.config.editing import written_name, written_value
@@ -37,14 +39,11 @@ from partstream_hub.directory import (
     Directory,
     DirectoryChange,
     Key,
-    ModelPrice,
     ModelRoute,
     Owner,
     OwnerKind,
     Person,
-    Policy,
     Put,
-    RateLimits,
     Remove,
     Route,
     Team,
@@ -476,6 +475,7 @@ def plan_of(directory: Directory, wanted: HubDocument) -> Plan:
 # ---- The directory as a document, and the changes of a plan ----
 
 _UTC: Final = "UTC"
+_SWITCH: Final = "is_"  # what the name of a field that is true or false begins with in an entry of the directory
 
 
 def document_of(directory: Directory) -> HubDocument:
@@ -485,17 +485,15 @@ def document_of(directory: Directory) -> HubDocument:
         upstreams = ({name: one for name, one in each._asdict().items() if one != 1} for each in route.upstreams)
         amounts = {name: getattr(route.price, name, None) for name in _PRICES}
         price = {kind: Decimal(one).scaleb(-9).normalize() + 0 for kind, one in amounts.items() if one is not None}
-        fields = {"upstreams": tuple(upstreams), "price": price or None}
-        others = {"fallbacks": route.fallbacks, "affinity": route.affinity}
-        found[EntryId(Section.MODELS, route.name)] = fields | others
-    for team in directory.teams.values():
-        own = {"audit": team.policy.audit.value, "content_days": team.policy.content_days, "disabled": team.is_disabled}
-        shared = fields_of_owner(team, Owner(OwnerKind.TEAM, team.name), directory)
-        found[EntryId(Section.TEAMS, team.name)] = shared | own
-    for person in directory.people.values():
-        membership: dict[str, Any] = {"team": person.team, "admin": person.is_admin, "disabled": person.is_disabled}
-        shared = fields_of_owner(person, Owner(OwnerKind.PERSON, person.name), directory)
-        found[EntryId(Section.PEOPLE, person.name)] = shared | membership
+        fields = {**to_builtins(route), "upstreams": tuple(upstreams), "price": price or None}
+        found[EntryId(Section.MODELS, route.name)] = fields
+    owners: tuple[Team | Person, ...] = (*directory.teams.values(), *directory.people.values())
+    for one in owners:
+        section = Section.TEAMS if isinstance(one, Team) else Section.PEOPLE
+        own = to_builtins(one)
+        own = {name.removeprefix(_SWITCH): value for name, value in {**own, **own.get("policy", {})}.items()}
+        shared = fields_of_owner(one, Owner(OwnerKind(section.one), one.name), directory)
+        found[EntryId(section, one.name)] = own | shared
     entries = {
         one: {name: fields[name] for name, row in FIELDS[one.section].items() if fields[name] != row.default}
         for one, fields in found.items()
@@ -543,21 +541,17 @@ def budget_changes(owner: Owner, wanted: Iterable[BudgetRule], directory: Direct
     yield from (Remove("budget", one) for one in before.keys() - after.keys())
 
 
-def _made(section: Section, name: str, fields: Mapping[str, Any]) -> Team | Person | ModelRoute:
+def _made(section: Section, name: str, fields: Fields) -> Team | Person | ModelRoute:
     if section is Section.MODELS:
-        price = fields["price"]
-        return ModelRoute(
-            name,
-            tuple(Route(one["provider"], one["model"], one.get("weight", 1)) for one in fields["upstreams"]),
-            fields["fallbacks"],
-            fields["affinity"],
-            None if price is None else ModelPrice(**{kind: nanodollars(amount) for kind, amount in price.items()}),
+        price = fields["price"] and {kind: nanodollars(amount) for kind, amount in fields["price"].items()}
+        return convert(
+            {**fields, "name": name, "upstreams": [Route(**one) for one in fields["upstreams"]], "price": price},
+            ModelRoute,
         )
-    rates = RateLimits(**{one: fields[one] for one in RATE_NAMES})
-    if section is Section.TEAMS:
-        policy = Policy(AuditLevel(fields["audit"]), fields["content_days"])
-        return Team(name, fields["models"], rates, policy, fields["disabled"])
-    return Person(name, fields["team"], fields["admin"], fields["models"], rates, fields["disabled"])
+    switches = {f"{_SWITCH}{one}": value for one, value in fields.items() if isinstance(value, bool)}
+    parts = {"name": name, "rates": fields, "policy": fields}
+    kind: type[Team | Person] = Team if section is Section.TEAMS else Person
+    return convert({**fields, **switches, **parts}, kind)
 
 
 # ---- Reading ----
