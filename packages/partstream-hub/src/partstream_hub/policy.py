@@ -19,13 +19,11 @@ one event loop of their own. A hub does not start without a policy that its sett
 from __future__ import annotations
 import asyncio
 import copy
-import importlib.util
 import inspect
 import logging
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
-from pathlib import Path
 from queue import SimpleQueue
 from threading import Lock, Thread
 from types import MappingProxyType
@@ -37,6 +35,7 @@ from partstream.errors import CallerError, PartstreamError, UnexpectedValueError
 from partstream.lm.messages import ChatMessage, Role
 from partstream.lm.parts import part_json, part_of_json
 from partstream.protocols.failures import FailureKind, ServedFailure
+from partstream.runtime.provider_files import SourceLoader
 from partstream.server.requests import RequestFailedError
 from partstream.tokens.bounds import asked_output
 from partstream_hub.pricing import with_output_limit
@@ -409,7 +408,6 @@ class PolicyThreads:
 
 _BEFORE: Final = "before_request"
 _END: Final = "at_end"
-_MODULE: Final = "partstream_hub_policy"
 
 
 class PolicyUnusableError(CallerError):
@@ -439,13 +437,18 @@ def loaded_policy(source: str) -> PolicyFunctions:
     Raises:
         PolicyUnusableError: The file is not there, raises an error, or holds no such function.
     """
-    drive = source[:2] if len(source) > 2 and source[1] == ":" and source[2] in "/\\" else ""  # of Windows
-    file, _, name = source[len(drive) :].partition(":")
+    loader = SourceLoader(source)
     expected = f"a Python file with {_BEFORE}, {_END} or both"
-    path = Path(drive + file).expanduser()
-    if path.suffix != ".py" or not path.is_file():
+    if loader.file is None or not loader.file.is_file():
         raise PolicyUnusableError(source, "no such file", expected)
-    held = _module(source, path)
+    held: Any
+    try:
+        held = loader.module()
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        raise PolicyUnusableError(source, f"{type(error).__name__}: {error}", "a file that runs") from error
+    name = loader.attribute
     if name and (held := getattr(held, name, None)) is None:
         raise PolicyUnusableError(source, f"a file without {name}", expected)
     before, end = getattr(held, _BEFORE, None), getattr(held, _END, None)
@@ -454,17 +457,3 @@ def loaded_policy(source: str) -> PolicyFunctions:
     if (before is None and end is None) or not all(one is None or callable(one) for one in (before, end)):
         raise PolicyUnusableError(source, "nothing to call", expected)
     return PolicyFunctions(before, end)
-
-
-def _module(source: str, path: Path) -> Any:
-    spec = importlib.util.spec_from_file_location(_MODULE, path)
-    if spec is None or spec.loader is None:
-        raise PolicyUnusableError(source, "a file that is no module", "a Python file")
-    module = importlib.util.module_from_spec(spec)
-    try:
-        spec.loader.exec_module(module)
-    except BaseException as error:
-        if isinstance(error, KeyboardInterrupt):
-            raise
-        raise PolicyUnusableError(source, f"{type(error).__name__}: {error}", "a file that runs") from error
-    return module
