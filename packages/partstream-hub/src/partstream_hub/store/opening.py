@@ -55,6 +55,8 @@ class _Sqlite(HubStore):
     """A file of SQLite. Its clock is the machine's own, which all processes share; without a path it is in memory."""
 
     words = _WORDS
+    alone = "SELECT 1"  # writers wait for each other anyway
+    has_table = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?"
 
     def __init__(self, path: Path | None, clock: Callable[[], float]) -> None:
         self.where = "memory" if path is None else str(path)
@@ -88,9 +90,6 @@ class _Sqlite(HubStore):
             return None
         finally:
             self._lock.release()
-
-    def table_exists(self, work: Transaction, table: str) -> bool:
-        return bool(work.rows("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", (table,)))
 
     def version(self) -> int:
         return 0 if self._path is not None and not self._path.exists() else super().version()

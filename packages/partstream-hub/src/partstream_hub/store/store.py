@@ -48,6 +48,8 @@ class HubStore:
 
     where: str  # what errors call it; without a password
     words: Mapping[str, str]  # those that differ in statements that make tables, by their names there
+    alone: str  # a question for a transaction that others of its kind wait for
+    has_table: str  # a question for a table, which has a row if it is there
 
     # ---- what the two databases do differently ----
 
@@ -63,14 +65,6 @@ class HubStore:
 
     def run_at_once(self, action: Callable[[values.Transaction], R]) -> R | None:
         """Like :meth:`run`, where there is little to wait for; None, with no effect, elsewhere or where it fails."""
-        raise NotImplementedError
-
-    def run_alone(self, action: Callable[[values.Transaction], R]) -> R:
-        """Like :meth:`run`, while no other process does so: for the making of tables."""
-        return self.run(action, values.Access.WRITE_DURABLY)
-
-    def table_exists(self, work: values.Transaction, table: str) -> bool:
-        """Whether there is a table."""
         raise NotImplementedError
 
     def another(self) -> HubStore:
@@ -92,7 +86,8 @@ class HubStore:
         """
 
         def migrate(work: values.Transaction) -> int:
-            if not self.table_exists(work, "hub_schema"):
+            work.rows(self.alone)
+            if not work.rows(self.has_table, ("hub_schema",)):
                 work.run("CREATE TABLE hub_schema (version BIGINT NOT NULL)")
                 work.run("INSERT INTO hub_schema (version) VALUES (0)")
             ((version,),) = work.rows("SELECT version FROM hub_schema")
@@ -106,7 +101,7 @@ class HubStore:
                 work.run("UPDATE hub_schema SET version = ?", (up_to,))
             return int(version)
 
-        return self.run_alone(migrate)
+        return self.run(migrate, values.Access.WRITE_DURABLY)
 
     def version(self) -> int:
         """The version of the tables; 0 if there are none. Nothing is made by asking."""
