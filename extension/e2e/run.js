@@ -89,8 +89,17 @@ const RUNS = [
   {
     name: "models",
     begin: CONFIGURED,
-    // The groups that are added there have models of the same ids as those of the others, which get other ids then.
-    checks: [MODEL_IS_THERE, ...ADD_MODELS_CHECKS, ...GROUP_CHECKS],
+    checks: [
+      MODEL_IS_THERE,
+      // The groups that are added there have models of the same ids as those of the others, which get other ids then.
+      ...ADD_MODELS_CHECKS,
+      ...GROUP_CHECKS,
+      ...AGENT_CHECKS, // From here on the folder has providers of its own.
+      ...HUB_CHECKS,
+      ...NEW_PROVIDER_CHECKS,
+      ...PROVIDER_KEY_CHECKS,
+      ...ENDING_CHECKS,
+    ],
   },
   {
     name: "harness",
@@ -98,18 +107,6 @@ const RUNS = [
     checks: HARNESS_CHECKS,
     missing: missingTexts(),
     table: tableOf,
-  },
-  {
-    name: "providers",
-    begin: CONFIGURED,
-    checks: [
-      MODEL_IS_THERE,
-      ...AGENT_CHECKS,
-      ...HUB_CHECKS,
-      ...NEW_PROVIDER_CHECKS,
-      ...PROVIDER_KEY_CHECKS,
-      ...ENDING_CHECKS,
-    ],
   },
   {
     name: "completions",
