@@ -10,6 +10,8 @@ const CODE_SERVER = join(dirname(require.resolve("code-server/package.json")), "
 /** The Node that setup.sh compiled code-server's modules for; the one that runs this may be another. */
 const NODE = require.resolve(`node-${process.platform}-${process.arch}/bin/node`);
 const START_LIMIT = 60_000;
+/** What Node keeps of the code that it has compiled: each VS Code of a run, and of the next one, begins with it. */
+const COMPILED = { NODE_COMPILE_CACHE: join(dirname(require.resolve("code-server/package.json")), "../.compiled") };
 
 /**
  * What lets the chat panel work signed out and offline, and keeps out of the way what belongs to no check: welcome pages,
@@ -88,7 +90,7 @@ export class CodeServer {
 
   /** Runs the command `code` with these arguments, and gives what it printed. */
   command(commandArguments) {
-    return this.#processes.run(NODE, [CODE_SERVER, ...this.#folders(), ...commandArguments]);
+    return this.#processes.run(NODE, [CODE_SERVER, ...this.#folders(), ...commandArguments], { environment: COMPILED });
   }
 
   /** `nodeArguments` are for Node itself, in all processes; `isTrusting` keeps VS Code from asking about trust. */
@@ -107,7 +109,7 @@ export class CodeServer {
         ...(isTrusting ? ["--disable-workspace-trust"] : []),
         ...this.#folders(),
       ],
-      { log: join(this.#folder, "code-server.log"), environment },
+      { log: join(this.#folder, "code-server.log"), environment: { ...COMPILED, ...environment } },
     );
     await until("code-server to answer", () => isUp(this.url, this.#server), { limit: START_LIMIT });
   }

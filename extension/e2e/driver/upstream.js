@@ -14,6 +14,9 @@ const ANSWERS = /\/(responses|language-model|completions|messages|chat|models\/[
 
 export class Upstream {
   #log;
+  /** The lines of the log that were read, and where they end: an agent's requests are long, and waits look often. */
+  #read = [];
+  #end = 0;
   #taken = 0;
   url = "";
   /** Where it speaks each protocol, by name. */
@@ -66,7 +69,11 @@ export class Upstream {
   }
 
   #lines() {
-    const lines = this.#text().split("\n").slice(0, -1);
-    return lines.filter((line) => line.startsWith("{")).map((line) => JSON.parse(line));
+    const bytes = readFileSync(this.#log);
+    const end = bytes.lastIndexOf("\n") + 1;
+    const lines = bytes.toString("utf8", this.#end, end).split("\n");
+    this.#read.push(...lines.filter((line) => line.startsWith("{")).map((line) => JSON.parse(line)));
+    this.#end = end;
+    return this.#read;
   }
 }
