@@ -133,6 +133,8 @@ test-editor:
 vscode-installed:
 	$(call part,installing VS Code,./extension/e2e/setup.sh || [ $$? -eq $(E2E_LEFT_OUT) -a -z "$(E2E_REQUIRED)" ])
 
+# Here too: each sidecar would compile what is packed.
+test-extension e2e test-smoke: export PYTHONDONTWRITEBYTECODE :=
 test-extension: $(NODE_STAMP)
 	$(call part,tests of the extension,cd $(EXTENSION) && npm test --silent)
 
