@@ -72,6 +72,17 @@ def _har(body: bytes, entries: int = 1) -> bytes:
     return json.dumps({"log": {"version": "1.2", "entries": [_entry(body)] * entries}}).encode()
 
 
+def _har_of_requests(entries: int) -> bytes:
+    """One in which each request is the first of a conversation."""
+    made = []
+    for number in range(entries):
+        body = {"model": "m", "messages": [{"role": "user", "content": f"Say {number}"}]}
+        entry = _entry(STREAM)
+        entry["request"] |= {"postData": {"mimeType": "application/json", "text": json.dumps(body)}}
+        made.append(entry)
+    return json.dumps({"log": {"version": "1.2", "entries": made}}).encode()
+
+
 def _packed(times: int) -> bytes:
     data = STREAM
     for _ in range(times):
@@ -115,6 +126,7 @@ def test_what_is_packed_takes_little_more_memory_than_what_is_kept_of_it(size: i
 
 GROWING: dict[str, Callable[[int], tuple[str, bytes]]] = {
     "entries": lambda size: ("a.har", _har(STREAM, size)),
+    "entries with requests": lambda size: ("a.har", _har_of_requests(size)),
     "events": lambda size: ("a.sse", STREAM * size),
     "messages in an event": lambda size: (
         "a.sse",

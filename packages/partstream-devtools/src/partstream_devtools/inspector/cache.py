@@ -15,6 +15,7 @@ Servers compare requests themselves, if they are asked to, and say what they fou
 """
 
 from __future__ import annotations
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
@@ -324,22 +325,31 @@ _SHARE: Final = 0.4
 """More than this share of the messages of a request is in another one of its conversation."""
 
 
-def request_before(now: RecordedExchange, earlier: Iterable[RecordedExchange]) -> RecordedExchange | None:
-    """The last of several requests that is of the same conversation; None where none is."""
-    candidates = [one for one in earlier if one.protocol == now.protocol and one is not now]
-    prompt = _prompt_of(now)
-    if prompt is None:
+_MOST_BEFORE: Final = 50
+"""So many requests are looked at for the one before: each of a long file compared with all others takes the square."""
+
+
+class Conversations:
+    """Requests in their order, after some that came earlier."""
+
+    def __init__(self, earlier: Iterable[RecordedExchange]) -> None:
+        before = ((one, _prompt_of(one)) for one in earlier)
+        self._last: deque[tuple[RecordedExchange, _Prompt | None]] = deque(before, _MOST_BEFORE)
+
+    def request_before(self, now: RecordedExchange) -> RecordedExchange | None:
+        """The last request that is of the same conversation as the next one; None where none is."""
+        candidates = [(one, of) for one, of in self._last if one.protocol == now.protocol and one is not now]
+        self._last.append((now, prompt := _prompt_of(now)))
+        pieces = frozenset(() if prompt is None else (piece.data for piece in prompt.pieces))
+        for one, before in reversed(candidates):
+            if prompt is None or before is None:
+                continue
+            # Of two requests alone, any piece that both have tells; of many, more than tools and a system prompt.
+            own = before.of("messages") if len(candidates) > 1 else [piece.data for piece in before.pieces]
+            share = _SHARE if len(candidates) > 1 else 0.0
+            if sum(piece in pieces for piece in own) > share * len(own):
+                return one
         return None
-    pieces = frozenset(piece.data for piece in prompt.pieces)
-    for one in reversed(candidates):
-        if (before := _prompt_of(one)) is None:
-            continue
-        # Of two requests alone, any piece that both have tells; of many, more than tools and a system prompt.
-        own = before.of("messages") if len(candidates) > 1 else [piece.data for piece in before.pieces]
-        share = _SHARE if len(candidates) > 1 else 0.0
-        if sum(piece in pieces for piece in own) > share * len(own):
-            return one
-    return None
 
 
 def prices_of_settings() -> Prices:

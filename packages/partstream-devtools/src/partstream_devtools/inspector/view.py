@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypedDict
 from partstream.codec.checks import dataclass, replace
 from partstream_devtools.bundles.recorded import answers_in
 from partstream_devtools.inspector.answer_view import view_of_answer, view_of_exchange
-from partstream_devtools.inspector.cache import finding_of, request_before
+from partstream_devtools.inspector.cache import Conversations, finding_of
 from partstream_devtools.inspector.reading import read_exchange
 from partstream_devtools.inspector.shapes import FORMAT, AnswerView, CommandView, RedactionView, View
 
@@ -217,14 +217,13 @@ def _diagnose(
 ) -> None:
     """Says of each answer what became of the prompt cache since the request before, if that is of its conversation."""
     known = dict.fromkeys(map(id, earlier), _BEFORE)
-    before = [*earlier]
+    conversations = Conversations(earlier)
     for answer, exchange in pairs:
         if exchange is None:
             continue
-        if (found := request_before(exchange, before)) is not None:
+        if (found := conversations.request_before(exchange)) is not None:
             read, now = read_exchange(found), read_exchange(exchange)
             answer["cache"] = finding_of(found, exchange, read, now, known[id(found)], prices)
-        before.append(exchange)
         known[id(exchange)] = answer["title"]
 
 
