@@ -323,8 +323,6 @@ def _cost(missed: int, price: Pricing) -> float | None:
 
 _SHARE: Final = 0.4
 """More than this share of the messages of a request is in another one of its conversation."""
-
-
 _MOST_BEFORE: Final = 50
 """So many requests are looked at for the one before: each of a long file compared with all others takes the square."""
 
@@ -333,21 +331,17 @@ class Conversations:
     """Requests in their order, after some that came earlier."""
 
     def __init__(self, earlier: Iterable[RecordedExchange]) -> None:
-        before = ((one, _prompt_of(one)) for one in earlier)
-        self._last: deque[tuple[RecordedExchange, _Prompt | None]] = deque(before, _MOST_BEFORE)
+        self._last = deque([(one, _prompt_of(one)) for one in earlier], _MOST_BEFORE)
 
     def request_before(self, now: RecordedExchange) -> RecordedExchange | None:
         """The last request that is of the same conversation as the next one; None where none is."""
-        candidates = [(one, of) for one, of in self._last if one.protocol == now.protocol and one is not now]
+        candidates = [pair for pair in self._last if pair[0].protocol == now.protocol and pair[0] is not now]
         self._last.append((now, prompt := _prompt_of(now)))
-        pieces = frozenset(() if prompt is None else (piece.data for piece in prompt.pieces))
-        for one, before in reversed(candidates):
-            if prompt is None or before is None:
-                continue
+        pieces, are_many = set() if prompt is None else {piece.data for piece in prompt.pieces}, len(candidates) > 1
+        for one, of in candidates[::-1]:
             # Of two requests alone, any piece that both have tells; of many, more than tools and a system prompt.
-            own = before.of("messages") if len(candidates) > 1 else [piece.data for piece in before.pieces]
-            share = _SHARE if len(candidates) > 1 else 0.0
-            if sum(piece in pieces for piece in own) > share * len(own):
+            own = [] if of is None else of.of("messages") if are_many else [piece.data for piece in of.pieces]
+            if sum(piece in pieces for piece in own) > (_SHARE if are_many else 0.0) * len(own):
                 return one
         return None
 

@@ -38,9 +38,8 @@ _AROUND: Final = {
 }
 """What is said before a transaction, to begin it, and after it. A power cut may take the last transactions of a file
 that is written without waiting for the disk. It ends all workers of a file too, whose heartbeats are durable where
-answers were settled: what was settled is on the disk within a second. A durable transaction also copies the log into
-the file: whatever is cut from the log takes at most what came after it, an answer that had begun before stays reserved,
-and is charged in full."""
+answers were settled: what was settled is on the disk within a second, and in the file itself: what is cut from the log
+takes at most what came later. An answer that had begun before is charged in full."""
 _WORDS: Final = {
     "counted": "INTEGER PRIMARY KEY AUTOINCREMENT",
     "real": "REAL",
