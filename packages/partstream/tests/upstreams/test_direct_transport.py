@@ -7,7 +7,8 @@ import ssl
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import aclosing, asynccontextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from partstream.upstream.http_connection import (
     AnswerBody,
     DirectTransport,
     PlainRequest,
+    ProxyTransport,
     _Conversation,
     plain_answer,
     plain_request,
@@ -363,6 +365,45 @@ def test_a_certificate_is_for_the_name_that_the_request_says(
             assert isinstance(caught.value.__cause__, ssl.SSLCertVerificationError)
             answer = await client.get(url, extensions={"sni_hostname": "localhost"})
             assert answer.content == b"ok"
+
+    run(test())
+
+
+def test_a_request_through_a_tunnel_is_sent_once_the_tunnel_is_there(
+    certificate: tuple[Path, Path], server_context: ssl.SSLContext
+) -> None:
+    steps: list[str] = []
+
+    async def tunnel(peer: Peer) -> None:
+        head = await peer.asked()
+        steps.append("the proxy is asked")
+        port = int(head.split()[1].rpartition(b":")[2])
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        await peer.write(b"HTTP/1.1 200 OK\r\n\r\n")
+
+        async def pass_on(source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
+            while data := await source.read(65536):
+                sink.write(data)
+
+        try:
+            await asyncio.gather(pass_on(peer.reader, writer), pass_on(reader, peer.writer))
+        finally:
+            writer.close()
+
+    async def test() -> None:
+        trusted = ssl.create_default_context(cafile=str(certificate[1]))
+        sent = [partial(steps.append, "the first byte is sent"), partial(steps.append, "the last byte is sent")]
+        request = PlainRequest("GET", b"/v1", [(b"host", b"localhost")], b"", *sent)
+        async with (
+            serving(_echo, server_context) as (port, _),
+            serving(tunnel) as (proxy, _),
+            aclosing(ProxyTransport(trusted, f"http://127.0.0.1:{proxy}")) as transport,
+        ):
+            came = await transport.send(("https", "localhost", port, None), request, 5)
+            assert (came.head.status, came.fields) == (200, [("content-length", "2")])
+            assert [await came.body.next(), await came.body.next()] == [b"ok", b""]
+            await came.body.aclose()
+        assert steps == ["the proxy is asked", "the first byte is sent", "the last byte is sent"]
 
     run(test())
 

@@ -23,7 +23,7 @@ import socket
 import ssl
 import sys
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from ipaddress import ip_address
@@ -181,11 +181,15 @@ class ProxyTransport:
 
     async def send(self, origin: Origin, request: PlainRequest, seconds: float | None) -> PlainAnswer:
         """As :meth:`DirectTransport.send`; the proxy looks the name of the server up."""
+        is_for_proxy = False  # as is what opens a tunnel
 
-        async def take_step(name: str, _info: object) -> None:
-            if name.endswith("send_request_headers.started") and request.on_sending is not None:
-                request.on_sending()
-            elif name.endswith("send_request_body.complete") and request.on_sent is not None:
+        async def take_step(name: str, info: Mapping[str, Any]) -> None:
+            nonlocal is_for_proxy
+            if name.endswith("send_request_headers.started"):
+                is_for_proxy = info["request"].method == b"CONNECT"
+                if request.on_sending is not None and not is_for_proxy:
+                    request.on_sending()
+            elif name.endswith("send_request_body.complete") and request.on_sent is not None and not is_for_proxy:
                 request.on_sent()
 
         scheme, host, port, _ = origin
