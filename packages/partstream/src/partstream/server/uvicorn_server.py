@@ -42,36 +42,7 @@ class StoppedAtOnceError(Exception):
     """A second signal ended the process before all answers had ended."""
 
 
-class _Uvicorn(uvicorn.Server):
-    """uvicorn's server without its signals, with a moment at which it listens, and with limits of time for requests."""
-
-    def __init__(self, config: uvicorn.Config) -> None:
-        super().__init__(config)
-        self.is_listening = asyncio.Event()
-
-    async def on_tick(self, counter: int) -> bool:
-        """Refuses requests that are late; uvicorn calls it every tenth of a second from the moment when it listens."""
-        self.is_listening.set()
-        now = asyncio.get_running_loop().time()
-        for connection in tuple(self.server_state.connections):
-            if isinstance(connection, BoundedConnection):
-                connection.check_time(now)
-        return await super().on_tick(counter)
-
-    @contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        yield
-
-    async def abandon(self) -> None:
-        """Closes all connections, which cancels their responses."""
-        self.force_exit = self.should_exit = True
-        for connection in tuple(self.server_state.connections):
-            connection.transport.abort()
-        if self.server_state.tasks:
-            await asyncio.wait(self.server_state.tasks, timeout=_CANCELLING_SECONDS)
-
-
-class HttpServer:
+class HttpServer(uvicorn.Server):
     """Serves one application on open sockets until :meth:`stop` is called.
 
     Attributes:
@@ -97,11 +68,11 @@ class HttpServer:
         self._sockets = list(sockets)
         self._drain_seconds = drain_seconds
         self._on_drain = on_drain
-        self._stops = 0
+        self._is_listening = asyncio.Event()
         self._is_stopping = asyncio.Event()
         self._is_given_up = asyncio.Event()
         limits = limits or ConnectionLimits()
-        self._server = _Uvicorn(
+        super().__init__(
             uvicorn.Config(
                 application,
                 interface="asgi3",
@@ -119,39 +90,56 @@ class HttpServer:
                 timeout_graceful_shutdown=limits.closing_seconds,
             )
         )
-        self.state = self._server.server_state
+        self.state = self.server_state
 
     def stop(self) -> None:
         """Ends the server: the first call lets responses end, the second does not."""
-        self._stops += 1
-        self._is_stopping.set()
-        if self._stops > 1:
+        if self._is_stopping.is_set():
             self._is_given_up.set()
+        self._is_stopping.set()
 
-    async def serve(self, on_listening: Callable[[], None] = lambda: None) -> None:
+    async def on_tick(self, counter: int) -> bool:
+        """Refuses requests that are late; uvicorn calls it every tenth of a second from the moment when it listens."""
+        self._is_listening.set()
+        now = asyncio.get_running_loop().time()
+        for connection in tuple(self.state.connections):
+            if isinstance(connection, BoundedConnection):
+                connection.check_time(now)
+        return await super().on_tick(counter)
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Leaves signals to the program."""
+        yield
+
+    async def serve(self, on_listening: Callable[[], None] = lambda: None) -> None:  # type: ignore[override]
         """Serves until :meth:`stop` was called and all answers have ended; says when connections are accepted.
 
         Raises:
             StoppedAtOnceError: :meth:`stop` was called a second time while answers were open.
         """
-        running = asyncio.create_task(self._server.serve(self._sockets))
+        running = asyncio.create_task(super().serve(self._sockets))
         try:
-            await _first(running, self._server.is_listening.wait())
+            await _first(running, self._is_listening.wait())
             if not running.done():
                 gc.freeze()  # what the start has made stays: no later collection looks at it
                 on_listening()
                 await _first(running, self._is_stopping.wait())
                 await self._drain()
-                self._server.should_exit = True
+                self.should_exit = True
             await _first(running, self._is_given_up.wait())
             if not running.done():
-                await self._server.abandon()
+                self.force_exit = self.should_exit = True
+                for connection in tuple(self.state.connections):
+                    connection.transport.abort()  # which cancels its response
+                if self.state.tasks:
+                    await asyncio.wait(self.state.tasks, timeout=_CANCELLING_SECONDS)
         finally:
             gc.unfreeze()
-            self._server.should_exit = True
+            self.should_exit = True
             await running
-            if self._server.force_exit:
-                await self._server.lifespan.shutdown()  # uvicorn leaves it out then
+            if self.force_exit:
+                await self.lifespan.shutdown()  # uvicorn leaves it out then
         if self._is_given_up.is_set():
             raise StoppedAtOnceError
 
