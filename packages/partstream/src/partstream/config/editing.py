@@ -8,12 +8,11 @@ the files of clients in the same way.
 """
 
 from __future__ import annotations
-import asyncio
 import json
 import os
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
 from decimal import Decimal
 from importlib import import_module
 from pathlib import Path
@@ -22,7 +21,7 @@ from typing import Any, ClassVar, Final, TypeAlias
 from partstream.codec.checks import dataclass, field
 from partstream.codec.settings_files import FileForm, Key, Splice, UnusableTextError, applied, loads_toml, newline_of
 from partstream.codec.system import DATA, make_private_folder, replace_file
-from partstream.config.loading import load_configuration
+from partstream.config.loading import ask_keyring, load_configuration
 from partstream.config.table import DEFAULT_PROFILE, PROFILES, read_document
 from partstream.errors import CallerError
 from partstream.settings.kinds import ConfigurationError, shown_name
@@ -267,9 +266,6 @@ _TOML: Final = TomlFile()
 KEYRING_SERVICE: Final = "partstream"
 """The service of our entries; the user of an entry is the name of a profile."""
 
-_SECONDS: Final = 60.0
-"""A keyring may ask a person for its password."""
-
 _NO_KEYRINGS: Final = frozenset({"keyring.backends.fail", "keyring.backends.null"})
 """The backends that the package has where there is no keyring."""
 
@@ -300,12 +296,39 @@ def keyring_fault() -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class KeyringEntry:
-    """An entry of the keyring."""
+class _Keys(ABC):
+    """A place of keys, which is asked as the package `keyring` is; each method raises a :class:`KeyNotKeptError` where
+    the place does not do it."""
+
+    user: str  # the name of the profile
+
+    async def keep(self, key: Secret) -> Secret | None:
+        """Keeps a key; gives the one that stood there before, for :meth:`put_back`, or None if there was none."""
+        before = await self._call("get_password")
+        await self._call("set_password", key.reveal())
+        return Secret(before) if before else None
+
+    async def put_back(self, before: Secret | None) -> None:
+        """Undoes :meth:`keep`."""
+        await (self._call("delete_password") if before is None else self._call("set_password", before.reveal()))
+
+    async def remove(self) -> bool:
+        """Removes the key; whether there was one."""
+        is_there = await self._call("get_password") is not None
+        if is_there:
+            await self._call("delete_password")
+        return is_there
+
+    @abstractmethod
+    async def _call(self, name: str, *arguments: str) -> str | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class KeyringEntry(_Keys):
+    """An entry of the keyring, of the service `KEYRING_SERVICE`."""
 
     name: ClassVar = "apiKeyKeyring"
     """The setting that names it."""
-    user: str  # the service of the entry is `KEYRING_SERVICE`
 
     @property
     def setting(self) -> str:
@@ -317,59 +340,20 @@ class KeyringEntry:
         """Where it is, for people."""
         return f"the keyring, as {self.setting}"
 
-    async def keep(self, key: Secret) -> Secret | None:
-        """Keeps a key.
-
-        Returns:
-            The key that stood there before, for :meth:`put_back`; None if there was none.
-
-        Raises:
-            KeyNotKeptError: The keyring does not take it.
-        """
-        before = await self._call("get_password")
-        await self._call("set_password", key.reveal())
-        return Secret(before) if before else None
-
-    async def put_back(self, before: Secret | None) -> None:
-        """Undoes :meth:`keep`.
-
-        Raises:
-            KeyNotKeptError: The keyring does not do it.
-        """
-        await (self._call("delete_password") if before is None else self._call("set_password", before.reveal()))
-
-    async def remove(self) -> bool:
-        """Removes the key; whether there was one.
-
-        Raises:
-            KeyNotKeptError: The keyring does not do it.
-        """
-        if not await self._call("get_password"):
-            return False
-        await self._call("delete_password")
-        return True
-
-    async def _call(self, name: str, *arguments: str) -> Any:
-        failure = ""
-        try:
-            keyring = import_module("keyring")
-            async with asyncio.timeout(_SECONDS):
-                return await asyncio.to_thread(getattr(keyring, name), KEYRING_SERVICE, self.user, *arguments)
-        except TimeoutError:
-            failure = f"no answer within {_SECONDS:g} s"
-        except Exception as error:
-            # Its backends raise errors of their own, which are not known to be free of secrets: none travels along.
-            failure = keyring_fault() or type(error).__name__
-        raise KeyNotKeptError(f"the keyring's entry {shown_name(self.setting)}", failure, "a keyring that is open")
+    async def _call(self, name: str, *arguments: str) -> str | None:
+        given, failure = await ask_keyring(name, KEYRING_SERVICE, self.user, *arguments)
+        if failure:
+            entry = f"the keyring's entry {shown_name(self.setting)}"
+            raise KeyNotKeptError(entry, keyring_fault() or failure, "a keyring that is open")
+        return given
 
 
 @dataclass(frozen=True, slots=True)
-class KeyFile:
-    """A file in the data folder that holds a key, readable for the user alone."""
+class KeyFile(_Keys):
+    """A file in the data folder that holds a key, readable for the user alone; it has the name of the profile."""
 
     name: ClassVar = "apiKeyFile"
     """The setting that names it."""
-    user: str  # the name of the profile, and of the file
 
     @property
     def setting(self) -> str:
@@ -381,61 +365,20 @@ class KeyFile:
         """Where it is, for people."""
         return f"the file {self.setting}, which you alone can read"
 
-    async def keep(self, key: Secret) -> Secret | None:
-        """Keeps a key.
-
-        Returns:
-            The key that was in the file before, for :meth:`put_back`; None if there was none.
-
-        Raises:
-            KeyNotKeptError: The file cannot be written.
-        """
-        before = None
-        try:
-            with suppress(FileNotFoundError):
-                before = Secret(Path(self.setting).read_text(encoding="ascii"))
-            self._write(key)
-        except (OSError, ValueError) as error:
-            raise self._failed(error) from None
-        return before
-
-    async def put_back(self, before: Secret | None) -> None:
-        """Undoes :meth:`keep`.
-
-        Raises:
-            KeyNotKeptError: The file cannot be written.
-        """
-        try:
-            if before is None:
-                Path(self.setting).unlink(missing_ok=True)
-            else:
-                self._write(before)
-        except OSError as error:
-            raise self._failed(error) from None
-
-    async def remove(self) -> bool:
-        """Removes the key; whether there was one.
-
-        Raises:
-            KeyNotKeptError: The file cannot be removed.
-        """
-        try:
-            Path(self.setting).unlink()
-        except FileNotFoundError:
-            return False
-        except OSError as error:
-            raise self._failed(error) from None
-        return True
-
-    def _write(self, key: Secret) -> None:
-        """Replaces the file at once; it is never readable for others."""
+    async def _call(self, name: str, *arguments: str) -> str | None:
         path = Path(self.setting)
-        make_private_folder(path.parent)
-        replace_file(path, key.reveal().encode("ascii"))
-
-    def _failed(self, error: Exception) -> KeyNotKeptError:
-        got = error.strerror if isinstance(error, OSError) and error.strerror else type(error).__name__
-        return KeyNotKeptError(f"the file {self.setting}", got, "a folder that can be written")
+        try:
+            if name == "get_password":
+                return path.read_text(encoding="ascii") if path.is_file() else None
+            if name == "set_password":  # the file is replaced at once; it is never readable for others
+                make_private_folder(path.parent)
+                replace_file(path, arguments[0].encode("ascii"))
+            else:
+                path.unlink(missing_ok=True)
+        except (OSError, ValueError) as error:
+            got = error.strerror if isinstance(error, OSError) and error.strerror else type(error).__name__
+            raise KeyNotKeptError(f"the file {path}", got, "a folder that can be written") from None
+        return None
 
 
 KeyPlace: TypeAlias = KeyringEntry | KeyFile

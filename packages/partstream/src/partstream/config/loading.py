@@ -40,6 +40,7 @@ _logger = logging.getLogger("partstream.configuration")
 _MAX_BYTES: Final = 64 * 1024
 _KEYRING_SECONDS: Final = 60.0
 """A keyring may ask a person for its password."""
+_NO_KEYRING: Final = "no package `keyring` in this Python"
 
 
 async def read_variable(name: str, environment: Mapping[str, str]) -> str:
@@ -78,26 +79,28 @@ async def read_keyring(service: str, user: str) -> str:
         CredentialError: The package `keyring` is not installed, the keyring refuses, or there is no such entry.
     """
     source = f"the keyring's entry {shown_name(service)}/{shown_name(user)}"
-    try:
-        keyring = import_module("keyring")
-    except ImportError:
-        raise CredentialError(
-            source, "no package `keyring` in this Python", "`pip install keyring`, or another source of the key"
-        ) from None
-    text, failure = None, ""
-    try:
-        async with asyncio.timeout(_KEYRING_SECONDS):
-            text = await asyncio.to_thread(keyring.get_password, service, user)
-    except TimeoutError:
-        failure = f"no answer within {_KEYRING_SECONDS:g} s"
-    except Exception as error:
-        # Its backends raise errors of their own, which are not known to be free of secrets: none travels along.
-        failure = type(error).__name__
+    text, failure = await ask_keyring("get_password", service, user)
     if failure:
-        raise CredentialError(source, failure, "a keyring that is open")
+        helps = "`pip install keyring`, or another source of the key"
+        raise CredentialError(source, failure, helps if failure == _NO_KEYRING else "a keyring that is open")
     if not text:
         raise CredentialError(source, "no such entry", f"one; `keyring set {service} {user}` makes it")
-    return str(text)
+    return text
+
+
+async def ask_keyring(name: str, *arguments: str) -> tuple[str | None, str]:
+    """What a function of the package `keyring` gives, and why it failed, in words; empty where it did not."""
+    try:
+        call: Callable[..., str | None] = getattr(import_module("keyring"), name)
+        async with asyncio.timeout(_KEYRING_SECONDS):
+            return await asyncio.to_thread(call, *arguments), ""
+    except ImportError:
+        return None, _NO_KEYRING
+    except TimeoutError:
+        return None, f"no answer within {_KEYRING_SECONDS:g} s"
+    except Exception as error:
+        # Its backends raise errors of their own, which are not known to be free of secrets: none travels along.
+        return None, type(error).__name__
 
 
 async def read_command(command: Sequence[str], seconds: float = 30.0) -> str:
