@@ -9,6 +9,7 @@ import logging
 import os
 import threading
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 from urllib.parse import urlsplit
@@ -78,13 +79,10 @@ class TokenMemory:
         path = (self._folder or DATA.path()) / LEDGER_NAME
         if is_ledger_off() or not path.is_file():
             return []
-        file = LedgerFile(path)
-        try:
+        with closing(LedgerFile(path)) as file:
             own = None if self._opened is None else self._opened[0].name
             self._others = self._others or UsageOfOthers()
             return self._others.read(file, _first_of(days), own)
-        finally:
-            file.close()
 
     def _count_completions(self, days: int, new: Completions | None) -> Mapping[str, Completions]:
         from partstream.tokens import ledger_file  # noqa: PLC0415 - comes with the first answer
@@ -97,15 +95,12 @@ class TokenMemory:
             unwritten[today] = unwritten.get(today, Completions()).plus(new)
         if is_ledger_off():
             return dict(unwritten)
-        file = ledger_file.LedgerFile((self._folder or DATA.path()) / LEDGER_NAME)
-        try:
+        with closing(ledger_file.LedgerFile((self._folder or DATA.path()) / LEDGER_NAME)) as file:
             rows = [(day, *counts) for day, counts in unwritten.items()]
             if rows and file.write([(ledger_file.COUNT_COMPLETIONS, rows)]):
                 unwritten.clear()
             known = ledger_file.read_completions(file, _first_of(days))
             return {**known, **{day: known.get(day, Completions()).plus(one) for day, one in unwritten.items()}}
-        finally:
-            file.close()
 
 
 def _first_of(days: int) -> date:
