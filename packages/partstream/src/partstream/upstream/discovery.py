@@ -120,7 +120,6 @@ class ModelDiscovery:
         self._records: tuple[ModelRecord, ...] | None = None
         self._next_refresh = 0.0
         self._waiting = 0
-        self._loading: asyncio.Task[None] | None = None
         self._listing: asyncio.Task[None] | None = None
         self._asking: asyncio.Task[None] | None = None
 
@@ -131,10 +130,6 @@ class ModelDiscovery:
             UpstreamError: No list is known, and the upstream gives none now; a list is not known any more once the
                 upstream has refused the key.
         """
-        if not self._is_loaded:
-            if self._loading is None or self._loading.done():
-                self._loading = asyncio.create_task(self._load())
-            await asyncio.shield(self._loading)
         if self._records is None:
             self._waiting += 1
             try:
@@ -142,7 +137,7 @@ class ModelDiscovery:
                 await asyncio.shield(self._refreshing())
             finally:
                 self._waiting -= 1
-        elif not 0 <= self._next_refresh - self._clock() <= _LIST_SECONDS:
+        if not 0 <= self._next_refresh - self._clock() <= _LIST_SECONDS:
             self._refreshing()
         return self._records or ()
 
@@ -159,8 +154,7 @@ class ModelDiscovery:
         await asyncio.gather(*running, return_exceptions=True)
 
     def _running(self) -> list[asyncio.Task[None]]:
-        tasks = (self._loading, self._listing, self._asking)
-        return [task for task in tasks if task is not None and not task.done()]
+        return [task for task in (self._listing, self._asking) if task is not None and not task.done()]
 
     async def _load(self) -> None:
         """Reads the stored answers."""
@@ -193,6 +187,10 @@ class ModelDiscovery:
         return self._listing
 
     async def _refresh(self) -> None:
+        if not self._is_loaded:
+            await self._load()
+            if self._records is not None:
+                return  # they are known now, and a list is asked for after them
         answers = self._known
         self._next_refresh = self._clock() + _RETRY_SECONDS
         listed: Answers = {}
