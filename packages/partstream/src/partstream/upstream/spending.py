@@ -202,9 +202,11 @@ _SCHEMA: Final = (
     "CREATE TABLE IF NOT EXISTS asked (upstream TEXT, time REAL)",
 )
 _SPEND: Final = (
-    "INSERT INTO spent VALUES (?, ?, ?, ?) ON CONFLICT (day, upstream)"
+    "INSERT INTO spent {rows} ON CONFLICT (day, upstream)"
     " DO UPDATE SET nanodollars = nanodollars + excluded.nanodollars, tokens = tokens + excluded.tokens"
 )
+_SPEND_ONE: Final = _SPEND.format(rows="VALUES (?, ?, ?, ?)")
+_SPEND_ALL: Final = _SPEND.format(rows="SELECT ?, upstream, nanodollars, tokens FROM {table} WHERE {which}")
 
 
 class SpendingFile:
@@ -337,11 +339,8 @@ class SpendingFile:
 
     def _charge(self, connection: sqlite3.Connection, which: str, value: object) -> int:
         """Charges reservations in full; returns how many."""
-        query = f"SELECT upstream, nanodollars, tokens FROM running WHERE {which}"  # noqa: S608 - words of our own
-        rows = connection.execute(query, (value,)).fetchall()
-        connection.executemany(_SPEND, [(_day(self._clock()), *row) for row in rows])
-        connection.execute(f"DELETE FROM running WHERE {which}", (value,))  # noqa: S608
-        return len(rows)
+        connection.execute(_SPEND_ALL.format(table="running", which=which), (_day(self._clock()), value))
+        return connection.execute(f"DELETE FROM running WHERE {which}", (value,)).rowcount  # noqa: S608 - our own words
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
@@ -353,14 +352,13 @@ class SpendingFile:
                 today = _day(now)
                 for request, upstream, taken in ended:
                     if connection.execute("DELETE FROM running WHERE id = ?", (request,)).rowcount and any(taken):
-                        connection.execute(_SPEND, (today, upstream, *taken))
+                        connection.execute(_SPEND_ONE, (today, upstream, *taken))
                 connection.execute("DELETE FROM asked WHERE time <= ?", (now - _MINUTE,))
                 connection.execute("UPDATE asked SET time = ? WHERE time > ?", (now, now))
                 self._charge(connection, "began < ?", now - _ABANDONED)
-                later = connection.execute("SELECT upstream, nanodollars, tokens FROM spent WHERE day > ?", (today,))
-                if rows := later.fetchall():  # the clock went back: what was spent on days to come was spent today
-                    connection.execute("DELETE FROM spent WHERE day > ?", (today,))
-                    connection.executemany(_SPEND, [(today, *row) for row in rows])
+                # Where the clock went back, what was spent on days to come was spent today.
+                connection.execute(_SPEND_ALL.format(table="spent", which="day > ?"), (today, today))
+                connection.execute("DELETE FROM spent WHERE day > ?", (today,))
                 connection.execute("DELETE FROM spent WHERE day < ?", (_day(now - _DAYS * 86_400),))
                 yield connection
             del self._unsettled[: len(ended)]
