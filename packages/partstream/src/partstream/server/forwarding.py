@@ -306,8 +306,7 @@ class ForwardedReply(ReplyWriter):
         self._held: list[bytes] = []
         self._pieces = 0
         self._refusal: tuple[LanguageModelError, RawRefusal] | None = None
-        self._unread: list[bytes] = []
-        self._unread_size = 0
+        self._unread = bytearray()
         self._keeps = self._is_stream
 
     @property
@@ -393,9 +392,7 @@ class ForwardedReply(ReplyWriter):
         if not self.has_begun:
             self._held.append(data)
             return
-        if self._keeps:
-            self._keep(data)
-        self._sink.send(data)
+        self._pass(data)
 
     def commit(self) -> None:
         """Lets the bytes of a stream go to the client."""
@@ -422,9 +419,7 @@ class ForwardedReply(ReplyWriter):
             assert self._head is not None  # noqa: S101 - it comes before the bytes
             length = () if self._is_stream else json_headers(data)[1:]
             self._start(replace(self._head, headers=(*self._head.headers, *length)))
-        if self._keeps:
-            self._keep(data)
-        self._sink.send(data)
+        self._pass(data)
 
     def _refuse(self, refusal: RawRefusal) -> None:
         headers = {"content-type": "application/json", **refusal.headers}
@@ -433,26 +428,24 @@ class ForwardedReply(ReplyWriter):
 
     # -- The end of an answer that stops early --
 
-    def _keep(self, data: bytes) -> None:
-        if len(data) > LARGE_BYTES:
-            return  # an early end repeats nothing as long
-        self._unread.append(data)
-        self._unread_size += len(data)
-        if self._writes.adopts_the_first and b"{" in data:
-            self._keeps = False
-        elif self._unread_size > _MOST_UNREAD:
-            self._adopt()
+    def _pass(self, data: bytes) -> None:
+        """Sends bytes, and keeps them for an early end, which repeats nothing of large ones."""
+        if self._keeps and len(data) <= LARGE_BYTES:
+            self._unread += data
+            if self._writes.adopts_the_first and b"{" in data:
+                self._keeps = False
+            elif len(self._unread) > _MOST_UNREAD:
+                self._adopt()
+        self._sink.send(data)
 
     def _adopt(self) -> ResponseWriter:
         """The response writer, with all events so far."""
         if not self._is_adopted:
             self._is_adopted = True
             self._bytes = AnswerBytes(self._writes(self._asked, self._reply), self._form)
-        decoder = self._framing.make_decoder()
-        data = b"".join(self._unread)
+        data = bytes(self._unread)
         self._unread.clear()
-        self._unread_size = 0
-        for _, event in decoder.feed(data):
+        for _, event in self._framing.make_decoder().feed(data):
             document: Any = None
             with suppress(JSONDecodeError, RecursionError):
                 document = loads(event)
