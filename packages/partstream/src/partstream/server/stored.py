@@ -248,6 +248,7 @@ class RecordingReplySink(BufferedReplySink):
         self._is_good = False
         self._has_begun = False
         self._ending: asyncio.Task[None] | None = None
+        self._over = asyncio.Event()
         self._change: asyncio.Future[None] | None = None
 
     def start(self, head: Head) -> None:
@@ -304,6 +305,7 @@ class RecordingReplySink(BufferedReplySink):
                 headers = (size if name == "content-length" else (name, value) for name, value in head.headers)
                 super().start(replace(head, headers=tuple(headers)))
             super().end(data)
+            self._over.set()
             self._tell()
 
     async def _is_kept(self, answer: wires.StoredAnswer) -> bool:
@@ -328,9 +330,7 @@ class RecordingReplySink(BufferedReplySink):
 
     async def ended(self) -> wires.StoredAnswer | None:
         """Waits until the response is over; returns it as it is stored."""
-        while self._ending is None:
-            await asyncio.wait({self.changed()})
-        await asyncio.wait({self._ending})
+        await self._over.wait()
         return self.stored
 
     def changed(self) -> asyncio.Future[None]:
@@ -347,7 +347,7 @@ class RecordingReplySink(BufferedReplySink):
     @property
     def is_over(self) -> bool:
         """Whether no further frames come."""
-        return self._ending is not None and self._ending.done()
+        return self._over.is_set()
 
     def now(self) -> wires.StoredAnswer | None:
         """The response so far; None before it has begun."""
