@@ -20,22 +20,22 @@ from urllib.parse import urlsplit
 
 from partstream._version import __version__
 from partstream.codec.checks import storable_text
+from partstream.codec.system import LazyModule
 from partstream.errors import CallerError, to_install
 from partstream.server import telemetry
 
 if TYPE_CHECKING:
-    from opentelemetry.context import Context
-    from opentelemetry.trace import Span, Tracer, TracerProvider
+    from opentelemetry import context, propagate, trace
 
     from partstream.server.settings import AnswerObservation
+else:
+    context, propagate, trace = (LazyModule(f"opentelemetry.{name}") for name in ("context", "propagate", "trace"))
 
 _TRACER: Final = "partstream.serving"
 
 
 def is_configured() -> bool:
     """Whether the program has set the place of its spans (`trace.set_tracer_provider`)."""
-    from opentelemetry import trace  # noqa: PLC0415 - an extra
-
     return not isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider | trace.NoOpTracerProvider)
 
 
@@ -44,10 +44,8 @@ StartTrace: TypeAlias = "Callable[[str, str, Mapping[str, str]], AnswerSpans]"
 with their names in lower case."""
 
 
-def trace_starter(provider: TracerProvider | None = None) -> StartTrace:
+def trace_starter(provider: trace.TracerProvider | None = None) -> StartTrace:
     """Makes the function that starts the trace of each request; by default for the provider of the program."""
-    from opentelemetry import propagate, trace  # noqa: PLC0415 - an extra
-
     tracer = trace.get_tracer(_TRACER, __version__, provider)
 
     def start(method: str, route: str, headers: Mapping[str, str]) -> AnswerSpans:
@@ -59,20 +57,16 @@ def trace_starter(provider: TracerProvider | None = None) -> StartTrace:
 class AnswerSpans:
     """The spans of one request."""
 
-    def __init__(self, tracer: Tracer, method: str, route: str, parent: Context) -> None:
-        from opentelemetry import trace  # noqa: PLC0415 - an extra
-
+    def __init__(self, tracer: trace.Tracer, method: str, route: str, parent: context.Context) -> None:
         self._tracer = tracer
         attributes = {"http.request.method": method, "http.route": route}
         self._request = tracer.start_span(f"{method} {route}", parent, trace.SpanKind.SERVER, attributes)
         self._context = trace.set_span_in_context(self._request, parent)
-        self._call: Span | None = None
+        self._call: trace.Span | None = None
 
     @contextmanager
     def calling(self, provider: str, model: str) -> Iterator[None]:
         """The time in which the provider is asked; entered and left in the task that asks it."""
-        from opentelemetry import context, trace  # noqa: PLC0415 - an extra
-
         attributes = {
             telemetry.OPERATION_NAME: telemetry.OPERATION,
             telemetry.PROVIDER_NAME: storable_text(provider) or telemetry.OURSELVES,
@@ -88,8 +82,6 @@ class AnswerSpans:
 
     def finish(self, answer: AnswerObservation) -> None:
         """Ends the spans with what is known of the answer; called once."""
-        from opentelemetry.trace import Status, StatusCode  # noqa: PLC0415 - an extra
-
         error, usage, client = telemetry.error_of(answer), answer.usage, answer.client
         facts_of_call: dict[str, object] = {
             "gen_ai.response.id": answer.response_id,
@@ -120,15 +112,15 @@ class AnswerSpans:
         if self._call is not None:
             _set(self._call, facts_of_call)
             if error and not answer.is_cancelled:
-                self._call.set_status(Status(StatusCode.ERROR))
+                self._call.set_status(trace.Status(trace.StatusCode.ERROR))
             self._call.end()
         _set(self._request, facts_of_request)
         if answer.status >= 500:  # the conventions: a mistake of the client is no error of the server
-            self._request.set_status(Status(StatusCode.ERROR))
+            self._request.set_status(trace.Status(trace.StatusCode.ERROR))
         self._request.end()
 
 
-def _set(span: Span, facts: Mapping[str, object]) -> None:
+def _set(span: trace.Span, facts: Mapping[str, object]) -> None:
     """Sets what is known; what is not is left out, as the conventions ask."""
     for name, value in facts.items():
         if value is not None and value != "":
@@ -182,7 +174,6 @@ def start_tracing(
 def _exporting(endpoint: str | None, *, is_of_program: bool) -> Tracing:
     """Sends spans to an endpoint, or to the one of the standard variables."""
     try:
-        from opentelemetry import trace  # noqa: PLC0415 - an extra
         from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter  # noqa: PLC0415
         from opentelemetry.sdk.resources import SERVICE_NAME, Resource  # noqa: PLC0415
         from opentelemetry.sdk.trace import TracerProvider  # noqa: PLC0415
