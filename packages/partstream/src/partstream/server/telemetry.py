@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, Final
 from partstream._version import __version__
 from partstream.codec.checks import LAST_TIME, MOST_DOLLARS, MOST_SECONDS, as_amount, as_count, dataclass, storable_text
 from partstream.codec.json_codec import dumps
-from partstream.codec.system import DATA
+from partstream.codec.system import DATA, LazyModule
 from partstream.codec.text import visible
 from partstream.lm.outputs import Outcome
 from partstream.lm.parts import Usage
@@ -40,9 +40,11 @@ from partstream.tokens.ledger_file import FORGET_ANSWERS, KEEP_ANSWER, FileThrea
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from prometheus_client import CollectorRegistry, Metric
+    import prometheus_client.utils
 
     from partstream.server.settings import AnswerObservation
+else:
+    prometheus_client = LazyModule("prometheus_client")  # an extra
 
 # ---- Names ----
 
@@ -354,7 +356,7 @@ class ServingMetrics:
         self._distributions: dict[tuple[str, str, str, str], _Distribution] = {}
         self._counts: dict[str, dict[tuple[str, ...], list[float]]] = {name: {} for name in _COUNTERS}
         self._dropped_fields: dict[str, str] = {}  # by whom each was sent first
-        self._registry: CollectorRegistry | None = None
+        self._registry: prometheus_client.CollectorRegistry | None = None
 
     def observe(self, answer: AnswerObservation) -> None:
         """Counts an answer that is over."""
@@ -400,43 +402,36 @@ class ServingMetrics:
 
     def page(self, accept: str = "") -> tuple[str, bytes]:
         """The content type and the body of `GET /metrics`; Prometheus asks for OpenMetrics in the header `accept`."""
-        from prometheus_client import CollectorRegistry, ProcessCollector  # noqa: PLC0415 - an extra
-        from prometheus_client.exposition import choose_encoder  # noqa: PLC0415 - an extra
-
         if self._registry is None:
-            self._registry = CollectorRegistry()
+            self._registry = prometheus_client.CollectorRegistry()
             self._registry.register(self)
-            ProcessCollector(registry=self._registry)
-        encode, content_type = choose_encoder(accept)
+            prometheus_client.ProcessCollector(registry=self._registry)
+        encode, content_type = prometheus_client.exposition.choose_encoder(accept)
         return content_type, encode(self._registry)
 
-    def collect(self) -> Iterator[Metric]:
+    def collect(self) -> Iterator[prometheus_client.Metric]:
         """All series, in the form of Prometheus' package, which asks for them."""
-        from prometheus_client.core import (  # noqa: PLC0415 - an extra
-            CounterMetricFamily,
-            GaugeMetricFamily,
-            HistogramMetricFamily,
-        )
-        from prometheus_client.utils import floatToGoString  # noqa: PLC0415 - an extra
-
+        families = prometheus_client.metrics_core
         for name, measure in {one.name: one for one in _MEASURES}.items():
             label = "gen_ai.token.type" if measure.kind else ERROR_NAME
             names = [one.replace(".", "_") for one in (OPERATION_NAME, PROVIDER_NAME, MODEL_NAME, label)]
-            histogram = HistogramMetricFamily(name, measure.says, labels=names)
+            histogram = families.HistogramMetricFamily(name, measure.says, labels=names)
             for (of, *labels), numbers in self._distributions.items():
                 if of == name:
-                    bounds = [*map(floatToGoString, numbers.bounds), "+Inf"]
+                    bounds = [*map(prometheus_client.utils.floatToGoString, numbers.bounds), "+Inf"]
                     buckets = [*zip(bounds, accumulate(numbers.counts), strict=True)]
                     histogram.add_metric([OPERATION, *labels], buckets, numbers.total)
                     since = dict(zip(names, [OPERATION, *labels], strict=True))
                     histogram.add_sample(f"{name}_created", since, numbers.since)
             yield histogram
         for name, (says, labels_of) in _COUNTERS.items():
-            counter = CounterMetricFamily(name, says, labels=labels_of)
+            counter = families.CounterMetricFamily(name, says, labels=labels_of)
             for series, (count, begun) in self._counts[name].items():
                 counter.add_metric(series, count, created=begun)
             yield counter
-        yield GaugeMetricFamily("partstream_open_answers", "Answers that are being given now.", self._open_answers())
-        version = GaugeMetricFamily("partstream_build_info", "The version that runs.", labels=["version"])
+        yield families.GaugeMetricFamily(
+            "partstream_open_answers", "Answers that are being given now.", self._open_answers()
+        )
+        version = families.GaugeMetricFamily("partstream_build_info", "The version that runs.", labels=["version"])
         version.add_metric([__version__], 1)
         yield version
