@@ -41,7 +41,7 @@ def faults_of(stream: Stream, ways: random.Random) -> list[str]:
         outputs = _read(stream, [stream.data])
     except BaseException as error:
         return [f"raised: {type(error).__name__}: {error!s:.200}"]
-    faults = [*_faults_of_outputs(outputs)]
+    faults = [*faults_of_outputs(outputs)]
     expected = in_words(outputs)
     for name, read in _ways(stream, ways):
         try:
@@ -145,7 +145,7 @@ def _deep(frames: int, read: Callable[[], list[StreamOutput]]) -> list[StreamOut
 # ---- what comes out ----
 
 
-def _faults_of_outputs(outputs: list[StreamOutput]) -> Iterator[str]:
+def faults_of_outputs(outputs: list[StreamOutput]) -> Iterator[str]:
     ends = [number for number, output in enumerate(outputs) if isinstance(output, Finish)]
     if ends != [len(outputs) - 1]:
         yield f"the Finish is at {ends} of {len(outputs)} outputs"

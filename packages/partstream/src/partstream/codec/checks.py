@@ -503,6 +503,7 @@ def find_unread(
     spelled: Callable[[dict[str, Any]], Mapping[str, Any]] | None = None,
     place: str = "",
     at: str = "",
+    kinds: Mapping[str, tuple[type, ...]] | None = None,
 ) -> None:
     """Gives the path of each field below an object that says something and is not read, without its value.
 
@@ -511,6 +512,8 @@ def find_unread(
         spelled: Gives the object with the names of the table; None where they are the same.
         place: The place of the object in `read`.
         at: What is before its fields in a path.
+        kinds: By its name, the classes of the values of a field that are read; of another class, and in place of an
+            object of the table, a value is not. None where the reader itself refuses such values.
     """
     known = read[place]
     for name, value in fields.items():
@@ -520,6 +523,8 @@ def find_unread(
             continue
         inner = known[name]
         if inner is None or not value:
+            if kinds is not None and value.__class__ not in kinds.get(name, (value.__class__,)) and says(value):
+                found(f"{at}{name}")
             continue
         is_list = value.__class__ is list
         path = inner.replace("[]", "")
@@ -531,7 +536,9 @@ def find_unread(
                 where = typed if typed in read else path
                 if where in read:
                     said = one if spelled is None else spelled(one)
-                    find_unread(said, read, found, says, spelled, where, f"{shown}." if shown else "")
+                    find_unread(said, read, found, says, spelled, where, f"{shown}." if shown else "", kinds)
+            elif kinds is not None and says(one):
+                found(shown)
 
 
 DATE: Final = re.compile(r"_\d{8}$")

@@ -192,6 +192,28 @@ def _says_something(value: object) -> bool:
     return value not in _NOTHING
 
 
+def _kinds(kinds: tuple[type, ...], names: str) -> dict[str, tuple[type, ...]]:
+    return dict.fromkeys(names.split(), kinds)
+
+
+KINDS: Final[dict[str, tuple[type, ...]]] = {
+    **_kinds(
+        (str,),
+        "text thinking signature thoughtSignature thought_signature encrypted_content encryptedValue refusal transcript"
+        " summary stringValue token id item_id call_id messageId parentMessageId runId threadId toolCallId model"
+        " modelId modelVersion responseId createTime provider service_tier name toolName toolCallName finish_reason"
+        " native_finish_reason stop_reason done_reason finishReason rawFinishReason finishMessage reason errorText"
+        " title url uri filename mimeType mime_type mediaType cited_text jsonPath type status message",
+    ),
+    **_kinds((str, dict, list), "delta arguments partial_json content argsTextDelta inputTextDelta"),
+    **_kinds((int,), "index output_index content_index summary_index"),
+    **_kinds((int, float), "start_index end_index logprob"),
+    **_kinds((bool,), "thought willContinue isCut"),
+}
+"""By its name, the classes of the values of a field on every wire that reads it: of another class, it is not read, and
+the Finish names it. What is an object in the table of a wire has no row here."""
+
+
 class ResponseReader(ABC):
     """Reads one response: takes its events, returns outputs; see :class:`partstream.lm.outputs.ResponseStream`.
 
@@ -201,6 +223,7 @@ class ResponseReader(ABC):
     Attributes:
         deltas: The events that come by the thousand.
         reads: What is read of the events; without a place where nothing is named.
+        kinds: Of which classes the values of the fields are that are read.
         has_documents: Whether a server may send a document in place of a stream.
         glance: Makes a :class:`Glance` at one answer; None for a wire without.
         emit_more: The fast path, or None.
@@ -210,6 +233,7 @@ class ResponseReader(ABC):
 
     deltas: Deltas = Deltas()
     reads: Places = MappingProxyType({})
+    kinds: Mapping[str, tuple[type, ...]] = KINDS
     has_documents: bool = False
     glance: ClassVar[Callable[[], Glance] | None] = None
 
@@ -318,10 +342,22 @@ class ResponseReader(ABC):
     ) -> None:
         """Appends the Finish; the response is finished then."""
         finish = self._make_finish(outcome, reason, error)
+        if finish.provider_metadata and not json_codec.is_json(finish.provider_metadata):
+            finish = replace(finish, provider_metadata=self._json_facts(finish.provider_metadata))
         if self._unread or self._logprobs:
             finish = replace(finish, dropped=tuple(self._unread), logprobs=tuple(self._logprobs))
         outputs.append(finish)
         self._enter(LifecycleState.FINISHED)
+
+    def _json_facts(self, about: Mapping[str, Any]) -> dict[str, Any]:
+        """The provider's facts without those that JSON cannot represent, such as NaN: wires write them as they are."""
+        kept: dict[str, Any] = {}
+        for provider, facts in about.items():
+            named = facts if isinstance(facts, Mapping) else {}
+            kept[provider] = {name: fact for name, fact in named.items() if json_codec.is_json(fact)}
+            for name in named.keys() - kept[provider].keys():
+                self._leave_unread(f"{provider}.{name}")
+        return kept
 
     def _enter(self, state: LifecycleState) -> None:
         self._state = state
@@ -333,6 +369,8 @@ class ResponseReader(ABC):
             if self._logprobs_taken > MOST_LOGPROBS:
                 self._leave_unread(f"logprobs (beyond {MOST_LOGPROBS:,})")
                 break
+            if one["logprob"] is None:
+                self._leave_unread("logprobs[].logprob")
             self._logprobs.append(one)
 
     def _leave_unread(self, path: str) -> None:
@@ -405,7 +443,7 @@ class EventReader(ResponseReader):
             self._unknown(event, outputs)
             return
         if self.reads:
-            find_unread(event, self.reads, self._leave_unread, _says_something)
+            find_unread(event, self.reads, self._leave_unread, _says_something, kinds=self.kinds)
         try:
             self.emit_more = handler(self, event, outputs)
         except UpstreamProtocolError as error:
@@ -590,15 +628,21 @@ LOGPROB: Final = "token logprob bytes"
 
 def _logprob(entry: JSONObject) -> JSONObject:
     """A log probability; the bytes of a token are those of its text where nothing says others."""
-    token = text(entry, "token")
+    token, value = text(entry, "token"), entry.get("logprob")
     said = entry.get("bytes")
-    raw = said if isinstance(said, list) else list(token.encode("utf-8", "surrogatepass"))
+    is_known = isinstance(said, list) and all(type(one) is int for one in said)
+    raw = said if is_known else list(token.encode("utf-8", "surrogatepass"))
     top = (
         {"top_logprobs": [*map(_logprob, objects(entry, "top_logprobs")[:_MOST_TOP])]}
         if "top_logprobs" in entry
         else {}
     )
-    return {"token": token, "logprob": entry.get("logprob"), "bytes": raw, **top}
+    # Beyond the limit are NaN and infinity, which JSON cannot represent.
+    is_usable = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < _MOST_LOGPROB
+    return {"token": token, "logprob": value if is_usable else None, "bytes": raw, **top}
+
+
+_MOST_LOGPROB: Final = 1e6
 
 
 _MOST_TOP: Final = 20
@@ -969,7 +1013,7 @@ class ChunkReader(ResponseReader):
         self._state = self._state if is_last else next_state
         self._error = self._error or error
         if self.reads:
-            find_unread(chunk, self.reads, self._leave_unread, _says_something)
+            find_unread(chunk, self.reads, self._leave_unread, _says_something, kinds=self.kinds)
         self._read_chunk(chunk, outputs)
         if is_last and not self.finished:
             self._complete(outputs)

@@ -592,6 +592,8 @@ def _id_of(item: dict[str, Any], where: str, shape: model_shapes.Shape, problems
 
 _LARGE_PAGE: Final = "1000"
 """Google's largest page; without a size, it gives 50 models at once (docs/wires/gemini.md#models-and-counting)."""
+_AS_IT_CAME: Final = "surrogatepass"
+"""A mark of a page may hold half a character, which UTF-8 has no bytes for."""
 MOST_PAGES: Final = 50
 """The most pages of one list: a server that names the same next page for ever must not be asked for ever."""
 
@@ -600,9 +602,9 @@ def next_page(document: Any) -> str | None:
     """The query of the next page of a list, such as `after_id=claude-haiku-4-5`; None after the last page."""
     match document:
         case {"has_more": True, "last_id": str(last)} if last:
-            return urlencode({"after_id": last})
+            return urlencode({"after_id": last}, errors=_AS_IT_CAME)
         case {"nextPageToken": str(token)} if token:
-            return urlencode({"pageSize": _LARGE_PAGE, "pageToken": token})
+            return urlencode({"pageSize": _LARGE_PAGE, "pageToken": token}, errors=_AS_IT_CAME)
     return None
 
 

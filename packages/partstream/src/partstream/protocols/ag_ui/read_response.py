@@ -22,7 +22,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, Final, TypeAlias
 
-from partstream.codec.checks import as_count
+from partstream.codec.checks import as_count, places
 from partstream.errors import LanguageModelError
 from partstream.lm.inner_activity import handover_line
 from partstream.lm.outputs import EmitText, Finish, Outcome, StreamOptions, StreamOutput, Unmapped
@@ -82,6 +82,8 @@ class Texts:
         self._closed = False
         piece = event.get("delta")
         if type(piece) is not str or not piece or message_id in self._others:
+            if isinstance(piece, dict | list) and piece:
+                outputs.append(Unmapped(f"{event['type']} (no text)", event))
             return None
         if message_id in self._of_sub_agents or (SUBAGENT in event and read_response.identifier(event, SUBAGENT)):
             if self._said_by_sub_agent[0] != message_id:
@@ -254,6 +256,19 @@ class AGUIReader(read_response.EventReader):
 
     errors = ERRORS
     has_documents = True
+    reads = places(  # it counts what it does not know, so only what is of another class than it should be is named
+        {
+            "": "messageId runId threadId toolCallId toolCallName parentMessageId delta usage"
+            " messages metadata outcome *",
+            "usage": "model *",
+            "messages": "*",
+            "metadata": "partstream *",
+            "metadata.partstream": "model finishReason isCut *",
+            "outcome": "type interrupts *",
+            "outcome.interrupts": "id message reason toolCallId responseSchema *",
+            "outcome.interrupts.responseSchema": "*",
+        }
+    )
     deltas = read_response.Deltas(
         dict.fromkeys(
             [

@@ -427,8 +427,9 @@ def interrupted_fields(interrupts: list[JSONObject], thread_id: str | None) -> d
     kept = []
     for interrupt in interrupts:
         schema = mapping(interrupt, "responseSchema")
-        if schema and len(dumps(schema)) > _MOST_SCHEMA:
-            schema = {"type": schema.get("type")}
+        written = _json(schema)
+        if written is None or len(written) > _MOST_SCHEMA:
+            schema = {"type": identifier(schema, "type")}
         fields = {
             "id": identifier(interrupt, "id"),
             "toolCallId": identifier(interrupt, "toolCallId"),
@@ -509,7 +510,7 @@ def _payload(interrupt: Mapping[str, Any], said: str, is_yes: bool) -> Any:
 
 def _fitting(schema: JSONObject, said: str) -> Any:
     """The reply in the form that a schema asks for; the text where it fits none."""
-    kind, properties = schema.get("type"), mapping(schema, "properties")
+    kind, properties = identifier(schema, "type"), mapping(schema, "properties")
     if kind in {"number", "integer", "array"} and (value := loads_or_none(said)) is not None:
         return value
     choices = schema.get("enum")
@@ -606,6 +607,8 @@ class Thinking:
         message_id = identifier(event, "messageId") or self._last_id
         self._last_id = message_id
         if not (piece := text(event, "delta")):
+            if event.get("delta"):
+                outputs.append(Unmapped(f"{event['type']} (no text)", event))
             return None
         more = partial(self._more, self.said.setdefault(message_id or "thinking", []), message_id)
         more(piece, outputs)

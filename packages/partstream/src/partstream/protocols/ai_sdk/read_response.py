@@ -19,7 +19,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, ClassVar, Final, TypeAlias
 
-from partstream.codec.checks import as_count
+from partstream.codec.checks import as_count, places
 from partstream.errors import LanguageModelError, TruncatedStreamError, UpstreamProtocolError
 from partstream.lm.outputs import Finish, Outcome, StreamOptions, StreamOutput, Unmapped
 from partstream.lm.parts import FinishReason, UnifiedFinishReason, Usage
@@ -47,6 +47,7 @@ from partstream.protocols.ai_sdk.provider_state import GATEWAY, PROVIDER, Carrie
 from partstream.protocols.ai_sdk.tool_calls import ToolCalls
 from partstream.protocols.errors import COMMON_ERRORS
 from partstream.protocols.read_response import (
+    KINDS,
     Deltas,
     EventReader,
     Handler,
@@ -105,8 +106,8 @@ _COUNTS: Final = {
 def _usage(raw: Chunk, reason: FinishReason | None) -> Usage | None:
     """The tokens of a usage object in any version's form; None if it states none."""
     counts: dict[str, int | None] = {}
-    for name, places in _COUNTS.items():
-        split = (place.rpartition(".") for place in places.split())
+    for name, known in _COUNTS.items():
+        split = (place.rpartition(".") for place in known.split())
         found = (as_count(field(mapping(raw, (inside,)) if inside else raw, (last,))) for inside, _, last in split)
         counts[name] = next((count for count in found if count is not None), None)
     given, made = counts["input_tokens"], counts["output_tokens"]
@@ -148,6 +149,18 @@ class AISDKReader(EventReader):
         never: What shows that it is none.
     """
 
+    reads = places(  # it counts what it does not know, so only what is of another class than it should be is named
+        {
+            "": "id toolName title url filename mediaType errorText messageId finishReason rawFinishReason reason delta"
+            " argsTextDelta inputTextDelta modelId totalUsage usage response source file messageMetadata"
+            " providerMetadata experimental_providerMetadata=providerMetadata *",
+            "totalUsage usage messageMetadata providerMetadata": "*",
+            "response": "id modelId *",
+            "source": "id url title *",
+            "file": "mediaType *",
+        }
+    )
+    kinds = KINDS | {"finishReason": (str, dict)}
     deltas = Deltas(
         {
             **dict.fromkeys(("text-delta", "text", "reasoning-delta", "reasoning"), tuple((name,) for name in TEXT)),
@@ -636,7 +649,7 @@ class ProviderStreamReader(AISDKReader):
         for place, part in enumerate(sequence(document, ("content",))):
             if not isinstance(part, dict):
                 part = {"type": "content", "value": part}  # noqa: PLW2901 - counted as what it is
-            chunks += _block(part, str(place)) if part.get("type") in {"text", "reasoning"} else [part]
+            chunks += _block(part, str(place)) if text(part, "type") in {"text", "reasoning"} else [part]
         chunks.append({**mapping(document, ("response",)), "type": "response-metadata"})
         end = {name: document[name] for name in ("finishReason", "usage", "providerMetadata") if name in document}
         return [*chunks, {"type": "finish", **end}]

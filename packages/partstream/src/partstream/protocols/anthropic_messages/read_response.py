@@ -498,8 +498,9 @@ class MessagesStream(base.EventReader):
         {
             "": "type index message= content_block=content[] delta usage error id role model content stop_reason"
             " stop_sequence stop_details container context_management request_id",
-            "delta": "type stop_reason stop_sequence stop_details container text thinking signature partial_json"
-            " citation=content[].citations[] content encrypted_content error",
+            "stop_details container": "*",
+            "delta": "type stop_reason stop_sequence stop_details=stop_details container=container text thinking"
+            " signature partial_json citation=content[].citations[] content encrypted_content error",
             "content[text]": "type text citations",
             "content[thinking]": "type thinking signature",
             "content[tool_use]": "type id name input caller toolset_name",

@@ -637,6 +637,8 @@ ChatCompletionsStream.reads = places(
         "choices.logprobs.content.top_logprobs": base.LOGPROB,
         "choices.delta": f"{_OF_A_MESSAGE} *",  # of the deltas, it counts unknown fields
         "choices.message": f"{_OF_A_MESSAGE} error",
+        "choices.delta.images choices.message.images": "*",
+        "choices.delta.reasoning_details choices.message.reasoning_details": "text summary *",
         "choices.delta.audio choices.message.audio": "data format transcript",
         "choices.delta.annotations[url_citation] choices.message.annotations[url_citation]": "type index url_citation",
         "choices.delta.annotations.url_citation choices.message.annotations.url_citation": "url title start_index"

@@ -20,7 +20,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final, TypeAlias
 
-from partstream.codec.checks import as_count
+from partstream.codec.checks import as_count, places
 from partstream.conversation.citations import Citation, Citations
 from partstream.conversation.provider_state import CarriedItems
 from partstream.errors import LanguageModelError
@@ -96,6 +96,16 @@ class InteractionsResponseReader(base.EventReader):
     has_documents = True
     errors = ERRORS
     type_field = "event_type"
+    reads = places(  # it counts what it does not know, so only what is of another class than it should be is named
+        {
+            "": "index interaction step content=step delta usage status *",
+            "interaction": "id model status usage=usage *",
+            "usage": "*",
+            "step": "id name signature *",
+            "delta": "text signature mime_type content *",
+            "delta.content": "text *",
+        }
+    )
     deltas = base.Deltas(
         dict.fromkeys(
             ("step.delta", "content.delta"), (("delta", "text"), ("delta", "content", "text"), ("delta", "arguments"))

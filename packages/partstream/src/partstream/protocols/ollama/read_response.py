@@ -78,6 +78,7 @@ class OllamaStream(base.ChunkReader):
             "message.tool_calls.function": "index name arguments",
         }
     )
+    kinds = base.KINDS | dict.fromkeys((*COUNTS, *DURATIONS), (int, float))
     nameless = "a line without a message"
     has_documents = True  # a document is a last line with the whole message (`stream: false`)
 

@@ -306,6 +306,7 @@ class OpenResponsesStream(base.EventReader):
 
     has_documents = True
     errors = ERRORS
+    kinds = base.KINDS | {"text": (str, dict)}  # a response repeats the form of the text that was asked for
     _word: str | None = None
 
     def __init__(self, options: StreamOptions = StreamOptions()) -> None:  # noqa: B008 - immutable
