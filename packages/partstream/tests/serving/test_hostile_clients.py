@@ -199,6 +199,9 @@ REFUSED = {
     "HTTP/2 by its preface": (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 400),
     "TLS": (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + b"a" * 200 + b"\r\n\r\n", 400),
     "a tunnel": (request(b"CONNECT evil:443"), 400),
+    "two hosts": (request(b"POST " + CHAT, b"Host: evil.example", KEY, LENGTH, body=BODY), 400),
+    "no host": (b"POST %b HTTP/1.1\r\n%b\r\n%b\r\n\r\n%b" % (CHAT, KEY, LENGTH, BODY), 400),
+    "another version": (request(b"POST " + CHAT, KEY, LENGTH, body=BODY).replace(b"HTTP/1.1", b"HTTP/2.0", 1), 400),
 }
 
 
@@ -226,7 +229,6 @@ ONCE = {
         b"POST " + CHAT, KEY, LENGTH, b"Connection: Upgrade, HTTP2-Settings", b"Upgrade: h2c", body=BODY
     ),
     "an absolute address": request(b"POST http://evil.example" + CHAT, KEY, LENGTH, body=BODY),
-    "two hosts": request(b"POST " + CHAT, b"Host: evil.example", KEY, LENGTH, body=BODY),
 }
 
 

@@ -117,7 +117,7 @@ class _Sqlite(HubStore):
         finally:
             connection.execute(after)
         if access is Access.WRITE_DURABLY:
-            with suppress(sqlite3.Error):  # what cannot be copied now stays in the log, and is copied with the next one
+            with suppress(sqlite3.Error):  # what is not copied now is copied with the next one
                 connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
         return result
 

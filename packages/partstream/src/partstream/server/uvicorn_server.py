@@ -404,10 +404,11 @@ class BoundedConnection(HttpToolsProtocol):
             raise _RefusedHeadError
         if len(self.pipeline) >= self._limits.waiting_requests:
             raise _RefusedHeadError
-        is_old = self.parser.get_http_version() != "1.1"
+        is_old = (version := self.parser.get_http_version()) != "1.1"
         codings = [value.strip().lower() for name, value in self.headers if name == b"transfer-encoding"]
-        if codings and is_old:
-            raise _RefusedHeadError  # RFC 9112 section 6.1: its length is not to be trusted
+        hosts = [name for name, _ in self.headers].count(b"host")
+        if version == "2.0" or hosts > 1 or not (hosts or is_old) or (codings and is_old):
+            raise _RefusedHeadError  # RFC 9112 sections 3.2 and 6.1: what has read it before this server may differ
         if codings and codings != [b"chunked"]:
             self._refused = HTTPStatus.NOT_IMPLEMENTED  # what another coding packs is not read
             raise _RefusedHeadError

@@ -555,9 +555,8 @@ async def count_all(
             if not failures.is_providers_own(error, token):
                 raise
             failure = failure or error
-            counter = MessageCounter(model.family)
-            count = counter.count_text if isinstance(item, str) else counter.count_message
-            counts.append(await in_thread(weight_of([item]), count, item))
+            count: Any = MessageCounter.count_text if isinstance(item, str) else MessageCounter.count_message
+            counts.append(await in_thread(weight_of([item]), count, MessageCounter(model.family), item))
     return counts, failure
 
 
