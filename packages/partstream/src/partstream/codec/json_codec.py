@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import accumulate
 from typing import Any, Final, NamedTuple
 
@@ -83,7 +83,7 @@ def dumps(value: object) -> bytes:
             finite (RFC 8259 section 6), an integer of thousands of digits, or nesting that is too deep or without end.
     """
     try:
-        return encode(value).encode()
+        return "".join(_pieces_of(value, 0)).encode()
     except UnicodeEncodeError:
         return encode_in_ascii(value).encode()
     except (ValueError, RecursionError) as error:
@@ -96,8 +96,22 @@ def _as_dict(value: object) -> dict[Any, Any]:
     raise TypeError(f"got a {type(value).__name__}, expected a value that JSON can represent")
 
 
+def pieces_encoder(**options: Any) -> Callable[[object, int], Iterable[str]]:
+    """Makes a function that gives the pieces of a JSON text, at the level 0. That of the standard library makes the
+    encoder in C anew for every call, which takes longer than writing a small value."""
+    encoder = json.JSONEncoder(separators=(",", ":"), **options)
+    if (make := json.encoder.c_make_encoder) is None:  # type: ignore[attr-defined]  # not CPython
+        return lambda value, _level: (encoder.encode(value),)
+    quote = json.encoder.encode_basestring_ascii if encoder.ensure_ascii else _quote
+    of_form = encoder.key_separator, encoder.item_separator, encoder.sort_keys, encoder.skipkeys, encoder.allow_nan
+    pieces: Callable[[object, int], Iterable[str]] = make(None, encoder.default, quote, None, *of_form)
+    return pieces
+
+
+_quote: Callable[[str], str] = json.encoder.encode_basestring
 # Made once: `json.dumps` makes an encoder for every call, which takes longer than writing a small value.
 # Peers refuse a whole text for one NaN in it, which Python writes by default.
+_pieces_of = pieces_encoder(ensure_ascii=False, default=_as_dict, allow_nan=False)
 encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=_as_dict, allow_nan=False).encode
 encode_in_ascii = json.JSONEncoder(separators=(",", ":"), default=_as_dict, allow_nan=False).encode
 encode_sorted = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
@@ -111,9 +125,6 @@ def dumps_text(text: str) -> bytes:
         UnicodeEncodeError: The text has a lone surrogate: then :func:`dumps` escapes all of the value.
     """
     return _quote(text).encode()
-
-
-_quote: Callable[[str], str] = json.encoder.encode_basestring
 
 
 def is_json(value: object) -> bool:

@@ -12,11 +12,11 @@ from typing import Any, Final, get_args
 from partstream.codec.checks import (
     MAPPING,
     TEXT,
-    Expectation,
     check,
     check_fields,
     dataclass,
     field,
+    instance_of,
     optional,
     sequence_of,
 )
@@ -178,12 +178,10 @@ _set: Final = object.__setattr__
 
 _PART_CLASSES: Final = get_args(MessagePart)
 _OPTIONAL_TEXT: Final = optional(TEXT)
-_ROLE: Final = Expectation(
-    "Role.USER, Role.ASSISTANT or Role.SYSTEM (or write ChatMessage.user(...))", lambda value: isinstance(value, Role)
-)
+_ROLE: Final = instance_of(Role, "Role.USER, Role.ASSISTANT or Role.SYSTEM (or write ChatMessage.user(...))")
 _TOOL: Final = {"name": TEXT, "description": TEXT, "input_schema": optional(MAPPING)}
 _OPTIONS: Final = {
-    "tool_mode": Expectation("ToolMode.AUTO or ToolMode.REQUIRED", lambda value: isinstance(value, ToolMode)),
+    "tool_mode": instance_of(ToolMode, "ToolMode.AUTO or ToolMode.REQUIRED"),
     "model_options": MAPPING,
     "model_configuration": MAPPING,
     "request_initiator": _OPTIONAL_TEXT,

@@ -39,6 +39,7 @@ from partstream.codec.checks import (
     refuse,
     sequence_of,
 )
+from partstream.codec.json_codec import pieces_encoder
 from partstream.codec.text import bare_media_type
 from partstream.errors import UnexpectedValueError
 
@@ -56,8 +57,7 @@ class Audience(IntEnum):
     EXTENSION = 2
 
 
-_encode_in_ascii: Final = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
-"""Made once: `json.dumps` makes an encoder for every call."""
+_pieces_in_ascii: Final = pieces_encoder(allow_nan=False)
 
 _RARE_FIELDS: Final[Mapping[str, object]] = {"audience": None, "entries": ()}
 """The defaults of fields that most parts lack: neither the `repr` nor the JSON of a part shows them."""
@@ -262,7 +262,7 @@ class DataPart(_ShortRepr):
             TypeError: `value` holds a value that JSON cannot represent, such as an infinite number.
         """
         try:
-            document = _encode_in_ascii(value)
+            document = "".join(_pieces_in_ascii(value, 0))
         except (ValueError, RecursionError) as error:
             raise TypeError(f"got a value that JSON cannot represent: {error}") from error
         return cls(document.encode(), mime_type)
