@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 import asyncio
+import gc
+import weakref
 from contextlib import contextmanager
 
 import pytest
@@ -16,6 +18,7 @@ from partstream.server.settings import ServingSettings
 from partstream.upstream.endpoint import Secret
 from rows import one_test_for
 from serving.asgi import ask
+from serving.providers import Driven
 from serving.wires import WIRES, Wire
 
 every_wire = pytest.mark.parametrize("wire", WIRES, ids=lambda wire: wire.name)
@@ -44,6 +47,29 @@ def test_a_provider_answers_over_every_wire(wire: Wire, stream: bool):
         assert finish.usage.output_tokens == 7
 
     asyncio.run(run())
+
+
+@every_wire
+@one_test_for("stream", [True, False], ids=["stream", "document"])
+def test_what_belongs_to_an_answer_goes_with_its_end(wire: Wire, stream: bool):
+    kept = []
+
+    async def answer(progress, token):
+        del token
+        kept.append(weakref.ref(progress))
+        progress.report(TextPart("Hi"))
+
+    async def run():
+        arguments, more = wire.asking("m", "Hi", stream=stream)
+        reply = await ask(app(Driven(answer)), *arguments, **more)
+        assert reply.status == 200, reply.body
+
+    gc.disable()  # what only a collection finds would wait for it, with all that was asked
+    try:
+        asyncio.run(run())
+        assert [one() for one in kept] == [None]
+    finally:
+        gc.enable()
 
 
 @chat_model(id="names", name="Names")

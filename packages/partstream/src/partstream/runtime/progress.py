@@ -204,7 +204,8 @@ class CheckedProgress:
     ) -> None:
         self.said_finish: Finish | None = None
         self.violation: ContractViolationError | None = None
-        self._checker = ContractChecker(tools, mode, on_violation, locate=self._locate)
+        self._reporting = _Reporting()
+        self._checker = ContractChecker(tools, mode, on_violation, locate=self._reporting.place)
         self._check = self._checker.check
         self._report = progress.report
         passing = narrow(progress, PassingProgress)
@@ -213,7 +214,6 @@ class CheckedProgress:
         self.drain: Callable[[], Coroutine[Any, Any, None]] = _keep_up if draining is None else draining.drain
         self._finishing = narrow(progress, FinishingProgress)
         self._waiting = narrow(progress, WaitingProgress)
-        self._generator: AsyncGenerator[object, None] | None = None
         self._ended = False
 
     def report(self, part: ResponsePart, /) -> None:
@@ -253,7 +253,7 @@ class CheckedProgress:
     def follow(self, generator: AsyncGenerator[object, None]) -> None:
         """Names the generator that yields the parts. A generator is suspended while another function reports the parts
         that it yielded; its line is named if no code of the provider is on the stack."""
-        self._generator = generator
+        self._reporting.generator = generator
 
     def cancel(self) -> None:
         """Records that the request was cancelled; no part passes from now on."""
@@ -279,7 +279,14 @@ class CheckedProgress:
         except ContractViolationError as violation:
             self.violation = self.violation or violation
 
-    def _locate(self) -> CodePlace | None:
+
+class _Reporting:
+    """Where a provider reports: an object of its own, so that a progress and its checker refer to each other in one
+    direction, and what they hold goes with the end of the answer."""
+
+    generator: AsyncGenerator[object, None] | None = None
+
+    def place(self) -> CodePlace | None:
         """The innermost line on the stack outside Partstream and the standard library, else that of the generator."""
         frame: FrameType | None = sys._getframe(1)  # noqa: SLF001 - builds no traceback of the whole stack
         while frame is not None:
@@ -289,7 +296,7 @@ class CheckedProgress:
             if is_of_provider(frame):
                 return CodePlace(frame.f_code.co_filename, frame.f_lineno)
             frame = frame.f_back
-        return suspended_at(self._generator)
+        return suspended_at(self.generator)
 
 
 async def _keep_up() -> None:

@@ -401,6 +401,7 @@ class _Turn(RequestHandler):
                 await self._socket.say(await self.apart(*ended))
         finally:
             self.leave_admission()
+            self.forget()
 
     async def client_leaves(self) -> None:
         """Returns when the socket is closed."""

@@ -350,6 +350,14 @@ class RequestHandler:
         finally:
             if self._is_large:
                 self.state.large_ended()
+            self.forget()
+
+    def forget(self) -> None:
+        """Lets go of the request and of its reply, whose parts refer to each other, so that no collection is needed;
+        unless the provider never stopped."""
+        if self._task is None or self._task.done():
+            vars(self).clear()
+            self._is_over = True
 
     async def _dispatch(self) -> None:
         """Finds the route and the caller, then answers."""

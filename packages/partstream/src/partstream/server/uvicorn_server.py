@@ -436,8 +436,8 @@ class BoundedConnection(HttpToolsProtocol):
 
     def on_response_complete(self) -> None:
         """Begins the next answer, if its request waits."""
-        if self._answered is not None:
-            self._notices(self._answered).clear()  # a connection that waits for a request keeps nothing of the last one
+        if self._answered is not None:  # a connection that waits for a request keeps nothing of the last one
+            self._answered.scope["extensions"].pop(DIRECT_EXTENSION, None)
         if self.pipeline:
             self._answered = self.pipeline[-1][0]
         super().on_response_complete()
