@@ -23,6 +23,7 @@ import logging
 import re
 import secrets
 from base64 import b64encode
+from collections import deque
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from threading import get_ident
@@ -230,6 +231,8 @@ def json_headers(body: bytes | FileFrame) -> tuple[tuple[str, str], ...]:
 
 # ---- The parts of a provider ----
 
+_MOST_USAGES: Final = 8
+
 
 class ReplyProgress:
     """Writes the parts of one response, which keep the contract.
@@ -244,8 +247,6 @@ class ReplyProgress:
     """
 
     first_part_at: float | None = None
-    usage: Usage | None = None
-    cost: float | None = None
     has_calls = False
     has_threads = False
     state: Mapping[str, Any] | None = None
@@ -267,6 +268,7 @@ class ReplyProgress:
         self._thread = get_ident()
         self.kept = AnswerExcerpt(limits.MOST_ANSWER_TEXT)
         self._keep = self.kept.keep
+        self._usages: deque[DataPart] = deque(maxlen=_MOST_USAGES)
 
     def report(self, part: parts.ResponsePart, /) -> None:
         """Writes a part; a thread of the provider's own hands it to the event loop.
@@ -281,8 +283,7 @@ class ReplyProgress:
             return
         if part.__class__ is not TextPart:
             if isinstance(part, DataPart) and part.mime_type == parts.USAGE_MIME_TYPE:
-                usage, self.cost = parts.usage_in(part)
-                self.usage = usage or self.usage
+                self._usages.append(part)
                 return
             if isinstance(part, ThinkingPart):
                 text = thinking_text(part)
@@ -300,6 +301,17 @@ class ReplyProgress:
         self._take(part)
         for follow in self._followers:
             follow(part)
+
+    @property
+    def usage(self) -> Usage | None:
+        """The usage that the provider has reported as a part; the end of a response mostly says it before."""
+        return next(filter(None, (parts.usage_in(one)[0] for one in reversed(self._usages))), None)
+
+    @property
+    def cost(self) -> float | None:
+        """The cost that the provider has reported last."""
+        has_cost = self._usages and parts.COST_KEY.encode() in self._usages[-1].data
+        return parts.usage_in(self._usages[-1])[1] if has_cost else None
 
     def _report_later(self, part: parts.ResponsePart) -> None:
         try:
