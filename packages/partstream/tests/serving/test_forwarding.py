@@ -1308,7 +1308,7 @@ class Way:
     def __init__(self) -> None:
         self.came: list[bytes] = []
 
-    def data(self, data: bytes) -> None:
+    def data(self, data: bytes, *, is_last: bool = False) -> None:
         self.came.append(data)
 
     def commit(self) -> None:

@@ -121,6 +121,39 @@ def test_a_provider_that_drains_after_each_part_keeps_the_short_way():
     assert _run(act) == ([("head", b""), *written, ("last", b"end")], 6)
 
 
+async def _the_last(buffered: BufferedReplySink) -> None:
+    buffered.send_soon(b"a")
+    await buffered.drain()
+
+
+async def _the_last_whose_end_is_late(buffered: BufferedReplySink) -> None:
+    buffered.send_soon(b"a")
+    await _turns()
+
+
+ENDINGS: dict[str, tuple[Any, list[tuple[str, bytes]]]] = {
+    "an end in the same turn": (_the_last, [("head", b"aend")]),
+    "an end that is late": (_the_last_whose_end_is_late, [("head", b"a"), ("last", b"end")]),
+}
+
+
+@pytest.mark.parametrize(("act", "came"), ENDINGS.values(), ids=ENDINGS)
+def test_the_last_bytes_of_a_turn_go_with_the_end_that_comes_in_it(act: Any, came: list[tuple[str, bytes]]) -> None:
+    async def run() -> list[tuple[str, bytes]]:
+        socket = Socket()
+        buffered = BufferedReplySink(socket.deliver, 100, 1_000, socket.write, socket.begin)
+        pump = asyncio.create_task(buffered.pump())
+        await _turns()
+        buffered.start(HEAD)
+        await act(buffered)
+        buffered.end(b"end")
+        async with asyncio.timeout(10):
+            await pump
+        return socket.came
+
+    assert asyncio.run(run()) == came
+
+
 def test_nothing_is_written_for_a_client_that_has_left():
     async def run() -> list[tuple[str, bytes]]:
         socket = Socket()

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from types import SimpleNamespace
 
 import pytest
-from uvicorn.protocols.http.httptools_impl import STATUS_LINE
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, RequestResponseCycle
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed
 
@@ -476,6 +476,27 @@ def test_a_head_is_written_at_once_or_left_to_asgi_which_judges_it(status, heade
     assert DirectReply(cycle, STATUS_LINE).begin(status, headers, b"Hi") is bool(written)
     assert b"".join(came) == written
     assert cycle.response_started is bool(written)
+
+
+@pytest.mark.parametrize(("headers", "end"), [([], b"0\r\n\r\n"), ([("content-length", "2")], b"")])
+def test_a_reply_whose_first_bytes_are_the_last_is_one_write_and_asgi_ends_it(headers, end):
+    came: list[bytes] = []
+
+    async def run():
+        flow = SimpleNamespace(write_paused=False)
+        transport = SimpleNamespace(write=came.append)
+        cycle = RequestResponseCycle(
+            {"method": "POST"}, transport, flow, logger=None, access_logger=None, access_log=False, default_headers=[],
+            message_event=asyncio.Event(), expect_100_continue=False, keep_alive=True,
+            on_response=lambda: came.append(b"over"),
+        )  # fmt: skip
+        assert DirectReply(cycle, STATUS_LINE).begin(200, headers, b"Hi", last=True)
+        await cycle.send({"type": "http.response.body", "body": b""})
+        assert cycle.response_complete
+
+    asyncio.run(run())
+    assert came[0].endswith(b"Hi" + (b"\r\n" if end else b"") + end)
+    assert came[1:] == [b"", b"over"]
 
 
 class _Connection:

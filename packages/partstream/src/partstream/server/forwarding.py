@@ -384,11 +384,12 @@ class ForwardedReply(ReplyWriter):
         usual = stream_headers(self._form.content_type) if self._is_stream else ()
         self._head = Head(status, tuple({**dict(usual), **headers}.items()))
 
-    def data(self, data: bytes, /) -> None:
+    def data(self, data: bytes, /, *, is_last: bool = False) -> None:
         """Passes bytes on, or holds them until it is clear that they are the answer."""
         if self._is_over:
             return
         self._pieces += 1
+        self._send = self._sink.send_soon if is_last else self._sink.send
         if not self.has_begun:
             self._held.append(data)
             return
@@ -436,7 +437,7 @@ class ForwardedReply(ReplyWriter):
                 self._keeps = False
             elif len(self._unread) > _MOST_UNREAD:
                 self._adopt()
-        self._sink.send(data)
+        self._send(data)
 
     def _adopt(self) -> ResponseWriter:
         """The response writer, with all events so far."""

@@ -323,7 +323,8 @@ class RequestHandler:
         self._settings = state.settings
         self._request = request
         self._receive = receive
-        self._send = requests.leaving(send)
+        # A server with replies of its own says in another way that the client has left.
+        self._send = requests.leaving(send) if request.direct is None else send
         self._body = requests.RequestBody(request, receive, state.settings.body_bytes, state.settings.body_seconds)
         self._time = time.time()
         self._loop = asyncio.get_running_loop()
@@ -568,19 +569,19 @@ class RequestHandler:
         return self._begin(head, data, last)
 
     async def _begin(self, head: replies.Head, data: bytes, last: bool) -> None:
-        if not (data and self._begin_at_once(head, data)):
+        if not (data and self._begin_at_once(head, data, last=last)):
             await self._start(head.status, self._fields_of(head))
             if data or last:
                 await self._send({"type": "http.response.body", "body": data, "more_body": not last})
         elif last:
             await self._send({"type": "http.response.body", "body": b""})
 
-    def _begin_at_once(self, head: replies.Head, data: bytes) -> bool:
+    def _begin_at_once(self, head: replies.Head, data: bytes, *, last: bool = False) -> bool:
         """Writes the head of a reply and its first bytes, where the server can without a turn of the event loop."""
         direct = self._request.direct
         if direct is None or self._is_head_sent:
             return False
-        self._is_head_sent = direct.begin(head.status, self._said(self._fields_of(head)), data)
+        self._is_head_sent = direct.begin(head.status, self._said(self._fields_of(head)), data, last=last)
         return self._is_head_sent
 
     def _fields_of(self, head: replies.Head) -> tuple[tuple[str, str], ...]:
@@ -782,8 +783,7 @@ class RequestHandler:
             else replace(state.rules.identify(case.wire), secret=secret)
         )
 
-        self._messages, self._options = await self.apart(self._for_provider, asked)
-        offered = await self.apart(self._offer, case, self._messages, self._options)
+        offered = await self.apart(self._prepare, case)
         about = endpoint.writes, asked, identity, self._buffered, request_id, self._leave_unsaid
         forwarded = None if offered is None else ForwardedReply(offered, endpoint.protocol.framings[0], *about)
         self._reply_writer = forwarded or replies.ReplyWriter(*about)
@@ -819,8 +819,10 @@ class RequestHandler:
                 finish = None if self.is_cancelled else self.finish
                 self._capture.end("cancelled" if finish is None else finish.outcome.value, self.error)
 
-    def _for_provider(self, asked: InboundRequest) -> tuple[Sequence[ChatMessage], RequestOptions]:
-        """The messages and the options as the provider gets them."""
+    def _prepare(self, case: ForwardingCase) -> RawRequest | None:
+        """Makes the messages and the options as the provider gets them; gives the request as it came, see
+        :meth:`_offer`."""
+        asked = case.admitted
         # The wire in whose words the options are, for servers that speak another one.
         options = {**asked.options.model_options, **asked.said_beside, ASKED_IN: self.endpoint.protocol.name}
         messages: Sequence[ChatMessage] = asked.messages
@@ -828,10 +830,8 @@ class RequestHandler:
         self._drops_thinking = self.endpoint.writes.drops_thinking_state or asked.asks_to_think is False
         if self._drops_thinking and (thinking := self.state.thinking) is not None:
             messages = thinking.of(self.caller.name).restored(messages)
-        said = asked.options
-        return messages, RequestOptions(
-            said.tools, said.tool_mode, options, said.model_configuration, said.request_initiator, said.configuration
-        )
+        self._messages, self._options = messages, replace(asked.options, model_options=options)
+        return self._offer(case, messages, self._options)
 
     def _followers(self) -> Iterator[Callable[[ResponsePart], object]]:
         """What looks at each part after it is written."""

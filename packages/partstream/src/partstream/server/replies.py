@@ -566,7 +566,7 @@ class BufferedReplySink:
         self._begin = begin
         self._direct: Callable[[bytes], bool] | None = None  # `write` while nothing waits and the head is sent
         self._direct_writes = 0  # since the last drain
-        self._ended = False
+        self._ended = self._ends_soon = False
         self._is_head_sent = False
         self.loop = self._loop = asyncio.get_running_loop()
         self.sent_at = self._loop.time()
@@ -617,6 +617,14 @@ class BufferedReplySink:
         if self._wake is not None:
             self._wake_up()
 
+    def send_soon(self, data: bytes, /) -> None:
+        """Takes bytes that the end may follow in this turn of the event loop: they go to the client together."""
+        if not self.is_closed:
+            self._direct, self._ends_soon = None, True
+            self._pieces.append(data)
+            self._size += len(data)
+            self._loop.call_soon(self._wake_up)
+
     def send_file(self, frame: FileFrame, /) -> None:
         """Takes the next bytes, with large files among them, unless the client has left."""
         if self.is_closed:
@@ -665,7 +673,7 @@ class BufferedReplySink:
         if self._size > self._buffer_bytes:
             self._room.clear()
             await self._room.wait()
-        elif not self._is_head_sent:
+        elif not (self._is_head_sent or self._ends_soon):
             await asyncio.sleep(0)  # a provider that never waits must not hold back its first part
         elif not (self._size or self._ended or self.is_closed):
             self._direct = self._write

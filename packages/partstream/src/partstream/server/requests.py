@@ -51,6 +51,7 @@ DIRECT_EXTENSION: Final = "partstream.direct"
 """The extension of a scope by which `partstream serve` gives the :class:`DirectReply` of a request."""
 CLOSE: Final = ("connection", "close")
 _WITHOUT_BODY: Final = frozenset({204, 304})
+_LAST_CHUNK: Final = b"0\r\n\r\n"
 _CONTROLS: Final = bytes((*range(9), 11, 12, *range(14, 32), 127))  # of ASCII, but the tab and the line end
 
 
@@ -78,8 +79,9 @@ class DirectReply:
         self._write(b"%x\r\n%b\r\n" % (len(data), data))
         return True
 
-    def begin(self, status: int, headers: Sequence[tuple[str, str]], data: bytes, /) -> bool:
-        """Writes the head of a reply and the first bytes of its body; False where only ASGI's `send` can do it."""
+    def begin(self, status: int, headers: Sequence[tuple[str, str]], data: bytes, /, *, last: bool = False) -> bool:
+        """Writes the head of a reply and the first bytes of its body; False where only ASGI's `send` can do it. Where
+        they are the last, `send` has to say so with no further bytes."""
         cycle = self._cycle
         fields = dict(headers)
         if self._flow.write_paused or cycle.disconnected or cycle.response_started or not cycle.keep_alive:
@@ -97,10 +99,10 @@ class DirectReply:
         if len(head.translate(None, _CONTROLS)) != len(head):
             return False
         cycle.response_started, cycle.waiting_for_100_continue = True, False
-        cycle.chunked_encoding = size is None
+        cycle.chunked_encoding = size is None and not last
         cycle.expected_content_length = 0 if size is None else int(size) - len(data)
         usual = [b"%b: %b\r\n" % header for header in cycle.default_headers]
-        body = b"%x\r\n%b\r\n" % (len(data), data) if size is None else data
+        body = b"%x\r\n%b\r\n%b" % (len(data), data, _LAST_CHUNK if last else b"") if size is None else data
         self._write(b"".join((self._status_lines[status], *usual, head, b"\r\n", body)))
         return True
 

@@ -266,6 +266,8 @@ class RecordingReplySink(BufferedReplySink):
         else:
             super().send(data)
 
+    send_soon = send
+
     def send_file(self, frame: FileFrame, /) -> None:
         """Takes bytes with files: no wire that keeps state writes any."""
         self.send(bytes(frame))

@@ -317,8 +317,9 @@ class Passage(Protocol):
     def head(self, status: int, headers: Mapping[str, str]) -> None:
         """Takes the status and the headers of the answer that the client gets."""
 
-    def data(self, data: bytes, /) -> None:
-        """Takes the next bytes of a stream, which are whole events, or all bytes of a document."""
+    def data(self, data: bytes, /, *, is_last: bool = False) -> None:
+        """Takes the next bytes of a stream, which are whole events, or all bytes of a document; and whether the answer
+        has ended with them."""
 
     def commit(self) -> None:
         """Lets the bytes go to the client: the attempt has reported something."""
@@ -468,7 +469,7 @@ class LookingReader:
         if self._hides is not None and (hidden := glance.usage_event) is not None:
             data = data.replace(hidden, b"", 1)
         if data:
-            self._pass_on(data, is_error=False)
+            self._pass_on(data, is_error=False, is_last=glance.finish is not None)
         if said and said[0] is not glance.finish and not self.passage.has_begun:
             self.passage.commit()
         if glance.finish is not None:
@@ -491,7 +492,7 @@ class LookingReader:
             whole = self._shown(whole, self._hides)
         if whole:
             is_error = self.failing or (self._last is not None and not self.ending)
-            self._pass_on(whole, is_error=is_error)
+            self._pass_on(whole, is_error=is_error, is_last=self._last is not None)
         return outputs
 
     def put_off(self) -> PutOff:
@@ -542,11 +543,11 @@ class LookingReader:
         shown.append(data[kept:])
         return b"".join(shown)
 
-    def _pass_on(self, data: bytes, *, is_error: bool) -> None:
+    def _pass_on(self, data: bytes, *, is_error: bool, is_last: bool = False) -> None:
         """Passes bytes on; those of an error without secrets."""
         if self._passes:
             redactor = self._redactor if is_error else None
-            self.passage.data(data if redactor is None else redactor.redact_bytes(data))
+            self.passage.data(data if redactor is None else redactor.redact_bytes(data), is_last=is_last)
 
 
 class PutOff:
