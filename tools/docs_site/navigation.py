@@ -10,6 +10,9 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from docutils import nodes
+from sphinx import addnodes
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -62,7 +65,38 @@ def add_navigation(app: Sphinx, docname: str, content: list[str]) -> None:
         content[0] += toctree(f"{folder}/{name}" for name in in_order_of_links(names, content[0]))
 
 
+def leave_out_sections(app: Sphinx, _page: str, _template: str, context: dict[str, Any], _doctree: object) -> None:
+    """Gives the theme a tree of pages that is made without their sections.
+
+    The theme wants titles alone, for which Sphinx would copy the sections of all pages for each page: a quarter of what
+    building takes.
+    """
+    whole, env = context["toctree"], app.env
+    if not hasattr(app, "partstream_titles"):
+        app.partstream_titles = {name: _title(toc) for name, toc in env.tocs.items()}  # type: ignore[attr-defined]
+
+    def titles(**options: Any) -> str:
+        with_sections, env.tocs = env.tocs, app.partstream_titles  # type: ignore[attr-defined]
+        try:
+            made: str = whole(**options)
+        finally:
+            env.tocs = with_sections
+        return made
+
+    context["toctree"] = titles
+
+
+def _title(toc: nodes.bullet_list) -> nodes.bullet_list:
+    """The entry of a page: its title, and the trees of further pages in it."""
+    title = toc.deepcopy()
+    for item in (child for child in title.children if isinstance(child, nodes.list_item)):
+        trees = list(item.findall(addnodes.toctree))
+        item[1:] = [nodes.bullet_list("", *trees)] if trees else []
+    return title
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     """Registers this extension."""
     app.connect("source-read", add_navigation)
+    app.connect("html-page-context", leave_out_sections, priority=400)  # before the theme
     return {"parallel_read_safe": True, "parallel_write_safe": True}
