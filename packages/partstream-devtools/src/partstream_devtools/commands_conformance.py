@@ -601,7 +601,7 @@ def _in_a_process_of_its_own() -> int:
     with tempfile.TemporaryDirectory() as folder:
         ended = Path(folder, "ended")
         environment = {**os.environ, _ENDED: str(ended)}
-        command_line = [sys.executable, "-m", "partstream", *arguments]
+        command_line = [sys.executable, "-P", "-m", "partstream", *arguments]
         code = subprocess.run(command_line, env=environment, check=False).returncode  # noqa: S603
         has_ended = ended.exists()
     if code < 0:

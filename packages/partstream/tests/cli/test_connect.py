@@ -237,7 +237,7 @@ def test_an_editor_is_told_which_command_to_start_and_its_file_is_given_back(edi
             assert (await call("connect", editor, "--provider", "agents/mine.py:agent", "--write", **home)).code == 0
             entry = json.loads(path.read_text().replace("// mine", "").replace("},\n}", "}\n}"))[key]["mine"]
             assert [entry["command"], *entry["args"]] == [
-                sys.executable, "-m", "partstream", "acp", str(Path("agents/mine.py").absolute()) + ":agent",
+                sys.executable, "-P", "-m", "partstream", "acp", str(Path("agents/mine.py").absolute()) + ":agent",
             ]  # fmt: skip
             assert json.loads(printed.output.partition("\n")[2])[key]["mine"] == entry
             await call("connect", editor, "--profile", "work", "--model", "m", "--write", **home)
@@ -273,6 +273,6 @@ def test_neovim_gets_lua_and_programs_get_json():
         printed = await call("connect", "neovim", "--profile", 'a "b"')
         assert 'acp_providers = { ["a \\"b\\""] = { command =' in printed.output
         as_json = json.loads((await call("connect", "zed", "--profile", "work", "--json")).output)
-        assert as_json["command"][1:] == ["-m", "partstream", "acp", "--profile", "work"]
+        assert as_json["command"][1:] == ["-P", "-m", "partstream", "acp", "--profile", "work"]
 
     run(test())

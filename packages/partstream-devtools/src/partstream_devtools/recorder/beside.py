@@ -55,7 +55,7 @@ async def finish_in_a_process(part: Path, file: Path, secrets: Iterable[str]) ->
     Raises:
         OSError: It failed, and the recording stays as it has grown; the message is what the process said last.
     """
-    command = (sys.executable, "-m", _MODULE, str(part), str(file))
+    command = (sys.executable, "-P", "-m", _MODULE, str(part), str(file))
     process = await asyncio.create_subprocess_exec(
         *command,
         stdin=asyncio.subprocess.PIPE,
@@ -87,7 +87,7 @@ class JudgingProcess:
     async def start(self) -> None:
         """Starts it, and returns when it has loaded what it needs."""
         self._process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", _MODULE),
+            *(sys.executable, "-P", "-m", _MODULE),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             start_new_session=True,  # Ctrl-C is for the recorder, which ends it

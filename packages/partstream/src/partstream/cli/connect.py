@@ -302,7 +302,7 @@ def _connect_editor(
     what = ["--profile", profile or ""] if source is None else [_absolute(source)]
     chosen = [] if model_id is None else ["--model", model_id]
     # Editors that were not started in a shell know neither its PATH nor the active environment.
-    words = [sys.executable, "-m", "partstream", "acp", *what, *chosen]
+    words = [sys.executable, "-P", "-m", "partstream", "acp", *what, *chosen]
     settings = editor.settings(default_name(source) if source else profile or "", words)
     if writes:
         _write_files(editor, settings)

@@ -271,7 +271,7 @@ def _run_installer(*arguments: str) -> None:
     """
     uv = shutil.which("uv")
     if find_spec("pip") is not None:
-        command = [sys.executable, "-m", "pip", "install"]
+        command = [sys.executable, "-P", "-m", "pip", "install"]
     elif uv is not None:
         command = [uv, "pip", "install", "--python", sys.executable]
     else:

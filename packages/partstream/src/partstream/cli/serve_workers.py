@@ -133,7 +133,7 @@ class Workers:
         command = WorkerCommand(self.plan, number == 1, sockets, writing)
         try:
             process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-m", "partstream.cli.serve_workers"),
+                *(sys.executable, "-P", "-m", "partstream.cli.serve_workers"),
                 stdin=asyncio.subprocess.PIPE,
                 pass_fds=(*sockets, writing),
                 start_new_session=True,  # Ctrl-C of a terminal reaches this process alone, which tells the others
