@@ -1,7 +1,6 @@
 """Which limit of time comes next, without a clock: every case is a list of arrivals; and the waits that it ends."""
 
 import asyncio
-from contextlib import closing
 
 import pytest
 from hypothesis import given
@@ -78,7 +77,7 @@ def _ends_soon() -> Deadlines:
 
 def test_a_wait_ends_at_the_deadline():
     async def test() -> None:
-        with closing(LimitedWaits(_ends_soon())) as waits:
+        with LimitedWaits(_ends_soon()) as waits:
             for _ in range(2):  # the second at once
                 with pytest.raises(TimeoutError):
                     await waits.wait(asyncio.Event().wait())
@@ -93,7 +92,7 @@ def test_what_has_come_is_no_wait_and_a_deadline_that_moved_is_the_later_one():
     async def test() -> None:
         deadlines = _ends_soon()
         loop = asyncio.get_running_loop()
-        with closing(LimitedWaits(deadlines)) as waits:
+        with LimitedWaits(deadlines) as waits:
             assert await waits.wait(asyncio.sleep(0, "come")) == "come"
             later = loop.time() + 0.06
             deadlines.arrived(later - 120, events=True, ending=False)
@@ -109,7 +108,7 @@ def test_a_task_that_is_cancelled_while_it_waits_is_cancelled():
         began = asyncio.Event()
 
         async def wait() -> None:
-            with closing(LimitedWaits(Deadlines(LIMITS, asyncio.get_running_loop().time()))) as waits:
+            with LimitedWaits(Deadlines(LIMITS, asyncio.get_running_loop().time())) as waits:
                 began.set()
                 await waits.wait(asyncio.Event().wait())
 
@@ -124,7 +123,7 @@ def test_a_task_that_is_cancelled_while_it_waits_is_cancelled():
 
 def test_the_timer_of_waits_that_are_over_is_taken_back():
     async def test() -> None:
-        with closing(LimitedWaits(_ends_soon())) as waits:
+        with LimitedWaits(_ends_soon()) as waits:
             await waits.wait(asyncio.sleep(0))
         await asyncio.sleep(0.04)  # the timer would have cancelled this
 

@@ -15,11 +15,11 @@ import logging
 import os
 import sys
 import threading
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from contextvars import ContextVar, copy_context
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
 
 from partstream.codec.checks import dataclass, field
 from partstream.codec.limits import LARGE_BYTES
@@ -117,20 +117,26 @@ CAPTURE: Final[ContextVar[AnswerTap | None]] = ContextVar("partstream_capture", 
 """The capture of the answer that this task works for; a host sets it in the task that asks."""
 
 
-@contextmanager
-def holding(variable: ContextVar[V], value: V) -> Iterator[None]:
-    """Has what runs inside, and the tasks that it starts, find a value."""
-    token = variable.set(value)
-    try:
-        yield
-    finally:
-        variable.reset(token)
+class Holding(Generic[V]):
+    """Has what runs inside, and the tasks that it starts, find a value of a variable."""
+
+    __slots__ = ("_token", "_value", "_variable")
+
+    def __init__(self, variable: ContextVar[V], value: V) -> None:
+        self._variable = variable
+        self._value = value
+
+    def __enter__(self) -> None:
+        self._token = self._variable.set(self._value)
+
+    def __exit__(self, *_: object) -> None:
+        self._variable.reset(self._token)
 
 
 def capturing(answer: AnswerTap | None) -> AbstractContextManager[None]:
     """Has the exchanges of what runs inside, and of the tasks that it starts, captured for an answer; None captures
     nothing."""
-    return holding(CAPTURE, answer)
+    return Holding(CAPTURE, answer)
 
 
 def current_capture() -> AnswerTap | None:
@@ -191,11 +197,12 @@ class LogLevel(Choice):
 TRACE: Final = 5
 """The level below DEBUG, in the numbers of Python's `logging`, which has no name for it."""
 _LEAST: Final[ContextVar[LogLevel | None]] = ContextVar("partstream_log_level", default=None)
+_NOTHING: Final = nullcontext()
 
 
 def logging_from(level: LogLevel | None) -> AbstractContextManager[None]:
     """Has what runs inside, and the tasks that it starts, logged from a level on; None changes nothing."""
-    return holding(_LEAST, level or _LEAST.get())
+    return _NOTHING if level is None else Holding(_LEAST, level)
 
 
 def is_traced(logger: logging.Logger) -> bool:
@@ -223,7 +230,7 @@ _IS_ONE: Final[ContextVar[bool]] = ContextVar("partstream_one_attempt", default=
 def no_retries() -> AbstractContextManager[None]:
     """Has upstreams that are asked inside, and in tasks that start there, fail at once, without retries and without
     fallback models of their own."""
-    return holding(_IS_ONE, value=True)
+    return Holding(_IS_ONE, value=True)
 
 
 def is_one_attempt() -> bool:

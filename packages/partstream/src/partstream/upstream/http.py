@@ -473,11 +473,11 @@ class HTTPAnswer:
             return bytes(body)
         raise failure
 
-    async def aclose(self) -> None:
+    def aclose(self) -> Awaitable[None]:
         """Closes the answer; its connection is kept if the body was read to its end."""
         if self.capture is not None:
             self.capture.cancelled()  # unless it has ended before
-        await self._body.aclose()
+        return self._body.aclose()
 
 
 _MAX_BODY: Final = 8 * 1024 * 1024

@@ -11,7 +11,7 @@ limit of prompts may exceed that window.
 
 from __future__ import annotations
 import logging
-from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, suppress
 from datetime import UTC, datetime
 from functools import partial
@@ -252,18 +252,20 @@ class GatewayProvider(LanguageModelChatProvider):
         """
         chat = await self._spoken()
 
-        async def ask(way: Way | None = None) -> None:
+        asking = _Answering(self, chat, question)
+        if COMPLETION not in question.options.model_options:
+            await carry_out(asking, Attempts(await asking.open(model)))
+            return
+
+        async def ask(way: Way) -> None:
             asking = _Answering(self, chat, question)
-            if way is not None and way.protocol is not None:
+            if way.protocol is not None:
                 place = (way.protocol, way.base_url)
                 if place not in self._clients:  # the upstream at another endpoint than that of its conversations
                     self._clients[place] = self._made(chat.configuration.spoken(*place), chat=chat)
                 asking = _Completing(self, self._clients[place], question)
             await carry_out(asking, Attempts(await asking.open(model)))
 
-        if COMPLETION not in question.options.model_options:
-            await ask()
-            return
         if self._completing is None:
             from partstream.upstream.completing import Completing  # noqa: PLC0415 - most upstreams only chat
 
@@ -402,9 +404,9 @@ class _Answering(_Spoken):
     def announce(self, reason: str, seconds: float) -> None:
         self._question.progress.wait(reason, seconds)
 
-    async def send(self, attempts: Attempts) -> PausingStream | None:
+    def send(self, attempts: Attempts) -> Coroutine[Any, Any, PausingStream | None]:
         sending, admission = self._request.send(attempts), self._request.admission
-        return await (sending if admission is None else admission.metered(sending))
+        return sending if admission is None else admission.metered(sending)
 
     def with_less(self, error: UpstreamError, sending: Sending) -> Sending:
         return self._request.with_less(error, sending)
@@ -413,10 +415,10 @@ class _Answering(_Spoken):
     def may_begin_anew(self) -> bool:
         return self._question.may_be_asked_again
 
-    async def open(self, model: LanguageModelChatInformation) -> Sending:
+    def open(self, model: LanguageModelChatInformation) -> Coroutine[Any, Any, Sending]:
         """Has a model asked from now on; gives how the request to it is sent at first."""
         self._model = model
-        return await self.begin()
+        return self.begin()
 
     async def begin(self) -> Sending:
         sender = self.client.sender
@@ -428,7 +430,8 @@ class _Answering(_Spoken):
                 with suppress(LanguageModelError):  # then it has no price, which the request says
                     await models.information()
         self._request = await sender.open(self._model, self._question)
-        await self._request.admit()
+        if sender.spending is not None:
+            await self._request.admit(sender.spending)
         return self._request.first
 
     async def next_model(self, error: UpstreamError) -> Sending | None:

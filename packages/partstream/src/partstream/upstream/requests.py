@@ -251,20 +251,18 @@ class ModelRequest:
         """The request as it is sent, and the report of its answer."""
         raise NotImplementedError
 
-    async def admit(self) -> None:
+    async def admit(self, spending: Spending) -> None:
         """Waits until a budget and the limits of requests let it begin.
 
         Raises:
             LanguageModelError: They do not.
         """
         sender, model, price = self._sender, self._model, self._tokens.pricing
-        if sender.spending is None:
-            return
         from partstream.upstream.spending import bound_of  # noqa: PLC0415 - few have limits
 
         question, limit = self._question, sender.configuration.request_settings(model.id).max_output_tokens
         bound = await in_thread(self._weight, bound_of, model, question, limit, price)
-        self.admission = await sender.spending.admit(model.id, bound, question.progress.wait)
+        self.admission = await spending.admit(model.id, bound, question.progress.wait)
 
     def give_up(self, error: BaseException) -> None:
         """Takes the failure of the request; it is not sent again."""

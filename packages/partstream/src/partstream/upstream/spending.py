@@ -71,7 +71,7 @@ from partstream.tokens.amounts import (
 )
 from partstream.tokens.bounds import MOST_ROUNDS, Asked, asked_output, bound_of_files, wide_bound
 from partstream.tokens.files import most_input
-from partstream.upstream.context import RECEIVED, holding, is_one_attempt
+from partstream.upstream.context import RECEIVED, Holding, is_one_attempt
 
 if TYPE_CHECKING:
     from partstream.lm.outputs import StreamOutput
@@ -422,7 +422,7 @@ class Admission:
                 outer(characters)
 
         try:
-            with holding(RECEIVED, hold):
+            with Holding(RECEIVED, hold):
                 paused = await sending
         except UpstreamError as error:
             self._fail(error)

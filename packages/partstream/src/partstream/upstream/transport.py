@@ -16,7 +16,7 @@ import logging
 import re
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
-from contextlib import aclosing, asynccontextmanager, closing, suppress
+from contextlib import aclosing, asynccontextmanager, suppress
 from datetime import UTC, datetime
 from functools import partial
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
@@ -113,8 +113,26 @@ class Transport:
         if exchange.passage is not None:
             exchange.passage.begin()
         attempts.is_unread = False
+        asked, content = exchange.request, exchange.content
         try:
-            await self._ask(exchange, reader, trace, attempts, take)
+            if content is None:
+                large = asyncio.to_thread(body_document, asked.body, dumps_in_pieces) if exchange.is_large else None
+                content = body_document(asked.body) if large is None else await large
+            headers = {**asked.headers, "accept": exchange.accept, "content-type": _JSON}
+            path, own = self._http.base_path + asked.path, exchange.headers
+            request = OutboundHTTPRequest(asked.method, path, asked.query, content, headers, own, exchange.session)
+            key = attempts.key = attempts.renewed or await self._http.credentials.get()
+            attempts.renewed = None
+            # From here on: no limit holds while a key is fetched.
+            deadlines = Deadlines(exchange.limits(self._timeouts), asyncio.get_running_loop().time())
+            with LimitedWaits(deadlines) as waits:
+                async with aclosing(await self._send(request, key, waits, exchange)) as answer:
+                    if trace is not None:
+                        trace.redactor = answer.redactor
+                    if await self._is_document(answer, exchange, reader):
+                        await _take_document(answer, exchange, reader, waits, take)
+                    else:
+                        await self._read(answer, exchange, reader, waits, take)
         except errors.UpstreamError as error:
             # An error of HTTP comes in place of an answer, also as a document under a status of success.
             is_unread = isinstance(error, errors.UpstreamHTTPError) or not reader.started
@@ -135,7 +153,7 @@ class Transport:
         """
         key, now = await self._http.credentials.get(), asyncio.get_running_loop().time
         deadlines = Deadlines(self._timeouts, now())
-        with closing(LimitedWaits(deadlines)) as waits:
+        with LimitedWaits(deadlines) as waits:
             async with aclosing(await self._send(request, key, waits)) as answer:
                 redactor = answer.head.redactor_of_lists if answer.is_success else answer.redactor
                 borders = EventBorders((b"\n\n", b"\r\n\r\n"))  # whole events, because a cut may hide a secret
@@ -160,42 +178,6 @@ class Transport:
                 headers = returned_headers(answer.fields, answer.redactor)
                 async with aclosing(pieces()) as passing:
                     yield KeptReply(answer.status, headers, passing)
-
-    async def _ask(
-        self,
-        exchange: UpstreamRequest,
-        reader: AnswerReader,
-        trace: AttemptTrace | None,
-        attempts: Attempts,
-        take: Take,
-    ) -> None:
-        asked, content = exchange.request, exchange.content
-        if content is None:
-            large = asyncio.to_thread(body_document, asked.body, dumps_in_pieces) if exchange.is_large else None
-            content = body_document(asked.body) if large is None else await large
-        headers = {**asked.headers, "accept": exchange.accept, "content-type": _JSON}
-        path = self._http.base_path + asked.path
-        own, session = exchange.headers, exchange.session
-        request = OutboundHTTPRequest(asked.method, path, asked.query, content, headers, own, session)
-        key = attempts.key = attempts.renewed or await self._http.credentials.get()
-        attempts.renewed = None
-        # From here on: no limit holds while a key is fetched.
-        deadlines = Deadlines(exchange.limits(self._timeouts), asyncio.get_running_loop().time())
-        with closing(LimitedWaits(deadlines)) as waits:
-            async with aclosing(await self._send(request, key, waits, exchange)) as answer:
-                if trace is not None:
-                    trace.redactor = answer.redactor
-                if await self._is_document(answer, exchange, reader):
-                    outputs, failure = await _read_document(answer, exchange, reader, waits)
-                    if failure is not None:  # raised where a traceback that shows variables shows nothing that came
-                        raise failure
-                    outputs = _redacted(outputs, answer)
-                    if len(outputs) > _MANY_OUTPUTS or _said(outputs) > PIECE:
-                        await _take_all(take, outputs)
-                    elif (waiting := take(outputs)) is not None:
-                        await waiting
-                    return
-                await self._read(answer, exchange, reader, waits, take)
 
     async def _read(  # noqa: C901, PLR0912, PLR0915 - in order
         self, answer: HTTPAnswer, exchange: UpstreamRequest, reader: AnswerReader, waits: LimitedWaits, take: Take
@@ -555,7 +537,7 @@ class LimitedWaits:
         self.now = self._loop.time
         self._timer: asyncio.TimerHandle | None = None
         self._set_for = 0.0
-        self._task = asyncio.current_task()
+        self._task = asyncio.current_task(self._loop)
         self._cancelling = 0 if self._task is None else self._task.cancelling()
         self._is_waiting = self._was_ended = False
 
@@ -579,14 +561,18 @@ class LimitedWaits:
         finally:
             self._is_waiting = self._was_ended = False
 
-    def close(self) -> None:
-        """Takes the timer back."""
+    def __enter__(self) -> LimitedWaits:
+        """Begins the block that waits; its end takes the timer back."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
 
     def _set(self, deadline: float) -> None:
-        self.close()
+        if self._timer is not None:
+            self._timer.cancel()
         self._set_for = deadline
         self._timer = self._loop.call_at(deadline, self._reached)
 
@@ -618,6 +604,20 @@ async def _refusal(answer: HTTPAnswer, exchange: UpstreamRequest) -> errors.Upst
     if exchange.passage is not None and answer.status >= 400 and is_json and not http_errors.is_about_the_key(error):
         exchange.passage.refused(error, RawRefusal(answer.status, returned_headers(answer.fields, redactor), body))
     return error
+
+
+async def _take_document(
+    answer: HTTPAnswer, exchange: UpstreamRequest, reader: AnswerReader, waits: LimitedWaits, take: Take
+) -> None:
+    """Gives the outputs of a document on; raises what :func:`_read_document` gives or raises."""
+    outputs, failure = await _read_document(answer, exchange, reader, waits)
+    if failure is not None:  # raised where a traceback that shows variables shows nothing that came
+        raise failure
+    outputs = _redacted(outputs, answer)
+    if len(outputs) > _MANY_OUTPUTS or _said(outputs) > PIECE:
+        await _take_all(take, outputs)
+    elif (waiting := take(outputs)) is not None:
+        await waiting
 
 
 async def _read_document(
