@@ -29,9 +29,9 @@ from partstream.lm.parts import part_json
 from partstream.protocols.failures import FailureKind, ServedFailure
 from partstream.server.requests import RequestFailedError
 from partstream.server.settings import Admitted, AnswerRequest, EndedAnswer, Entry, Reported
-from partstream.tokens import Counters, MessageCounter, bounds
+from partstream.tokens import Counters, bounds
 from partstream.tokens.amounts import BudgetUnit, amount_text
-from partstream.tokens.counting import weight_of
+from partstream.tokens.counting import counter_of, weight_of
 from partstream.tokens.files import FileBound
 from partstream.upstream.context import in_thread
 from partstream_hub import pricing
@@ -176,11 +176,10 @@ class HubAdmission:
         asked, information = request.asked, request.model.information
         wanted, most = bounds.asked_output(asked), information.max_output_tokens
         output = (most if wanted is None else min(wanted, most)) * request.answers
-        size = bounds.data_size(asked)
         files = await in_thread(weight_of(asked.messages), bounds.bound_of_files, information.family, asked)
         given = await in_thread(request.size, bounds.wide_bound, information.family, asked, files)
         if asked.unmapped or asked.dropped:  # it may go on as it came, with what was not read
-            given = max(given, request.size - size + files.tokens)
+            given = max(given, request.size - bounds.data_size(asked) + files.tokens)
         return pricing.RequestBound(given, output, None if price is None else price.highest, files)
 
     def _refusal(self, error: BudgetError, directory: Directory, files: FileBound = _NO_FILES) -> RequestFailedError:
@@ -218,7 +217,7 @@ def _within(
     def top_up(tokens: int) -> bool | asyncio.Future[bool]:
         return reservation.top_up({rule.id: bound.step(rule, tokens) for rule in rules})
 
-    counter = MessageCounter(request.model.information.family)
+    counter = counter_of(request.model.information.family)
     trusted = None if output < bound.output_tokens else _TRUSTED_FACTOR * output + _TRUSTED_TOKENS
     meter = pricing.AnswerMeter(output, _STEP, top_up, lambda text: counter.count_text(text).tokens, trusted)
     return asked, meter.reported

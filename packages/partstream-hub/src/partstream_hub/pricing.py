@@ -20,9 +20,9 @@ from partstream.lm.outputs import InboundRequest, Outcome
 from partstream.lm.parts import DataPart, MessagePart, ResponsePart, TextPart, ThinkingPart, ToolCallPart, Usage
 from partstream.runtime.progress import thinking_text
 from partstream.server.settings import EndedAnswer, HeldText, StopAnswer
-from partstream.tokens import MessageCounter
 from partstream.tokens.amounts import MOST_AMOUNT, BudgetUnit, nanodollars
 from partstream.tokens.bounds import MOST_ROUNDS, OUTPUT_NAMES
+from partstream.tokens.counting import counter_of
 from partstream.tokens.files import FileBound, most_input
 from partstream_hub.directory import BudgetRule, Directory, ModelPrice, Need
 
@@ -151,7 +151,7 @@ def taken_by(
         return AnswerCharge(nothing, None if price is None else 0, True)
     # The tokens of the request and of what was seen of the answer; what was counted already is not counted again.
     known = ended.observation.usage
-    counter = MessageCounter(family)
+    counter = counter_of(family)
     given = None if known is None else as_count(known.input_tokens)
     written = None if known is None else as_count(known.output_tokens)
     if given is None:

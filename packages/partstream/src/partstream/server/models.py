@@ -24,8 +24,7 @@ from partstream.lm.outputs import HostedTool, InboundRequest
 from partstream.lm.parts import MessagePart, TextPart, Usage
 from partstream.lm.provider import LanguageModelChatInformation, LanguageModelChatProvider
 from partstream.protocols.serve import ServedModel
-from partstream.tokens import MessageCounter
-from partstream.tokens.counting import weight_of
+from partstream.tokens.counting import counter_of, weight_of
 from partstream.upstream.context import in_thread
 
 if TYPE_CHECKING:
@@ -303,7 +302,7 @@ async def _tokens_around(model: CataloguedModel, tools: Sequence[Tool]) -> int:
     family = model.information.family
     if not tools:
         return _tokens_of_nothing(family)
-    count = partial(_counter_of(family).count_request, (), tools)
+    count = partial(counter_of(family).count_request, (), tools)
     are_few = len(tools) <= _MANY_TOOLS and not is_long([tool.input_schema for tool in tools], _LONG)
     return (count() if are_few else await asyncio.to_thread(count)).tokens
 
@@ -314,13 +313,8 @@ _LONG: Final = 64 * 1024
 
 
 @lru_cache(maxsize=64)
-def _counter_of(family: str) -> MessageCounter:
-    return MessageCounter(family)
-
-
-@lru_cache(maxsize=64)
 def _tokens_of_nothing(family: str) -> int:
-    return _counter_of(family).count_request(()).tokens
+    return counter_of(family).count_request(()).tokens
 
 
 async def _count_all(model: CataloguedModel, items: Iterable[ChatMessage], token: CancellationToken) -> list[int]:
@@ -342,7 +336,7 @@ async def _count_all(model: CataloguedModel, items: Iterable[ChatMessage], token
             said = None
         if said is not None:
             return said
-        return (await in_thread(weight_of([item]), _counter_of(model.information.family).count_message, item)).tokens
+        return (await in_thread(weight_of([item]), counter_of(model.information.family).count_message, item)).tokens
 
     counts: list[int] = []
     for item in items:

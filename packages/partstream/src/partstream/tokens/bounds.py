@@ -79,6 +79,8 @@ def bound_of_files(family: str, asked: Asked) -> FileBound:
         media = read_media(part)
         if media.kind is not MediaKind.TEXT:
             bounds.append(file_bound(family, media.media_type, None if media.url else part.data))
+    if len(bounds) == 1:
+        return bounds[0]
     return FileBound(min(sum(one.tokens for one in bounds), most_input(family)), max(bounds).why)
 
 

@@ -22,6 +22,7 @@ from binascii import unhexlify
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import IntEnum
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from importlib.machinery import EXTENSION_SUFFIXES, ExtensionFileLoader
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, runtime_checkable
@@ -138,6 +139,12 @@ class MessageCounter:
     def count_json(self, value: Any) -> families.TokenCount:
         """The tokens of a JSON value in its shortest form."""
         return self.count_text(json_text(value))
+
+
+@lru_cache(maxsize=64)
+def counter_of(family: str) -> MessageCounter:
+    """The counter of a family that estimates all text."""
+    return MessageCounter(family)
 
 
 def _count_thinking(counter: MessageCounter, part: parts.ThinkingPart) -> families.TokenCount:
