@@ -32,14 +32,18 @@ _UNREACHABLE: Final = frozenset(
 )
 """What may pass: another process that writes for long, a full disk."""
 _AROUND: Final = {
-    Access.READ: ("PRAGMA query_only = ON", "BEGIN", "PRAGMA query_only = OFF"),
-    Access.WRITE: ("PRAGMA synchronous = NORMAL", "BEGIN IMMEDIATE", "PRAGMA synchronous = NORMAL"),
-    Access.WRITE_DURABLY: ("PRAGMA synchronous = FULL", "BEGIN IMMEDIATE", "PRAGMA synchronous = NORMAL"),
+    Access.READ: ({"query_only": "ON"}, "BEGIN"),
+    Access.WRITE: ({"query_only": "OFF", "synchronous": "NORMAL"}, "BEGIN IMMEDIATE"),
+    Access.WRITE_DURABLY: ({"query_only": "OFF", "synchronous": "FULL"}, "BEGIN IMMEDIATE"),
 }
-"""What is said before a transaction, to begin it, and after it. A power cut may take the last transactions of a file
-that is written without waiting for the disk. It ends all workers of a file too, whose heartbeats are durable where
-answers were settled: what was settled is on the disk within a second, and in the file itself: what is cut from the log
-takes at most what came later. An answer that had begun before is charged in full."""
+"""What is set before a transaction, and what begins it. A power cut may take the last transactions of a file that is
+written without waiting for the disk. It ends all workers of a file too, whose heartbeats are durable where answers were
+settled: what was settled is on the disk within a second, and in the file itself: what is cut from the log takes at most
+what came later. An answer that had begun before is charged in full."""
+_PATIENT: Final = {"busy_timeout": f"{_BUSY_SECONDS * 1000:.0f}", "wal_autocheckpoint": str(_LOG_PAGES)}
+_AT_ONCE: Final = {"busy_timeout": "0", "wal_autocheckpoint": "0"}
+"""What is set where nothing may be waited for: the log is not copied into the file meanwhile, which would wait for the
+disk; a heartbeat does that."""
 _WORDS: Final = {
     "counted": "INTEGER PRIMARY KEY AUTOINCREMENT",
     "real": "REAL",
@@ -63,28 +67,21 @@ class _Sqlite(HubStore):
         self._clock = clock
         self._lock = threading.Lock()
         self._connection: sqlite3.Connection | None = None
+        self._set: dict[str, str] = {}  # the pragmas of the connection: mostly, a transaction is like the one before
 
     def run(self, action: Callable[[Transaction], Result], access: Access = Access.WRITE) -> Result:
         with self._lock:
             try:
-                return self._run(action, access)
+                return self._run(action, access, _PATIENT)
             except (sqlite3.Error, OSError) as error:
                 raise self._explained(error) from error
 
     def run_at_once(self, action: Callable[[Transaction], Result]) -> Result | None:
-        # Unless another thread or process writes now. The log is not copied into the file meanwhile, which would wait
-        # for the disk: a heartbeat does that.
-        connection = self._connection
-        if connection is None or not self._lock.acquire(blocking=False):
+        # Unless another thread or process writes now.
+        if self._connection is None or not self._lock.acquire(blocking=False):
             return None
         try:
-            connection.execute("PRAGMA busy_timeout = 0")
-            connection.execute("PRAGMA wal_autocheckpoint = 0")
-            try:
-                return self._run(action, Access.WRITE)
-            finally:
-                connection.execute(f"PRAGMA busy_timeout = {_BUSY_SECONDS * 1000:.0f}")
-                connection.execute(f"PRAGMA wal_autocheckpoint = {_LOG_PAGES}")
+            return self._run(action, Access.WRITE, _AT_ONCE)
         except (sqlite3.Error, OSError):
             return None
         finally:
@@ -102,10 +99,13 @@ class _Sqlite(HubStore):
             if connection is not None:
                 connection.close()
 
-    def _run(self, action: Callable[[Transaction], Result], access: Access) -> Result:
+    def _run(self, action: Callable[[Transaction], Result], access: Access, waits: Mapping[str, str]) -> Result:
         connection = self._connected()
-        before, begin, after = _AROUND[access]
-        connection.execute(before)
+        of_access, begin = _AROUND[access]
+        for name, value in (*waits.items(), *of_access.items()):
+            if self._set.get(name) != value:
+                connection.execute(f"PRAGMA {name} = {value}")
+                self._set[name] = value
         try:
             connection.execute(begin)
             result = action(Transaction(connection, self._clock))
@@ -114,8 +114,6 @@ class _Sqlite(HubStore):
             with suppress(sqlite3.Error):  # SQLite itself takes back what met some errors
                 connection.execute("ROLLBACK")
             raise
-        finally:
-            connection.execute(after)
         if access is Access.WRITE_DURABLY:
             with suppress(sqlite3.Error):  # what is not copied now is copied with the next one
                 connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
@@ -131,7 +129,7 @@ class _Sqlite(HubStore):
                 connection.execute("PRAGMA foreign_keys = ON")
                 if self._path is not None:
                     use_write_ahead_log(connection, _BUSY_SECONDS)
-            self._connection = connection
+            self._connection, self._set = connection, {}
         return self._connection
 
     def _explained(self, error: sqlite3.Error | OSError) -> StoreUnreachableError | HubStoreUnusableError:
