@@ -13,6 +13,7 @@ from partstream.lm.contract import RULES
 from partstream.lm.outputs import Finish, Outcome
 from partstream.lm.parts import DataPart, FinishReason, TextPart, ToolCallPart, UnifiedFinishReason, Usage, usage_part
 from partstream.server.application import app
+from partstream.upstream.context import report_dropped
 from rows import one_test_for
 from serving.asgi import ask
 from serving.providers import Driven, silent
@@ -41,6 +42,34 @@ def test_a_provider_that_reports_nothing_gives_an_empty_answer(wire: Wire, strea
     assert reply.status == 200
     parts, _ = wire.read(reply.body, stream=stream)
     assert [part for part in parts if isinstance(part, TextPart)] == []
+
+
+@every_wire
+def test_what_a_provider_does_after_its_answer_raises_nothing_and_is_named(wire: Wire, caplog):
+    async def run():
+        ended = asyncio.Event()
+        late: list[asyncio.Task[None]] = []
+
+        async def go_on(progress):
+            await ended.wait()
+            report_dropped(["tools"])
+            progress.report(TextPart("late"))
+            progress.wait("too late", 1)
+            await progress.drain()
+
+        async def answer(progress, token):
+            progress.report(TextPart("one"))
+            late.append(asyncio.create_task(go_on(progress)))
+
+        reply = await answered(wire, answer)
+        ended.set()
+        await asyncio.gather(*late)
+        return reply
+
+    reply = asyncio.run(run())
+    parts, _ = wire.read(reply.body, stream=True)
+    assert "".join(part.value for part in parts if isinstance(part, TextPart)) == "one"
+    assert RULES["stream.nothing-after-completion"].id in caplog.text
 
 
 @every_wire

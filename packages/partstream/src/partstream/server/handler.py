@@ -85,6 +85,7 @@ _CANCELLED: Final = FinishReason(UnifiedFinishReason.OTHER, "cancelled")
 _GOOD: Final = frozenset({Outcome.COMPLETED, Outcome.INCOMPLETE})
 _SECRET_FILE: Final = "serve-signing-key"  # noqa: S105 - the name of a file
 _CHALLENGE: Final = ("www-authenticate", "Bearer")
+_NEEDED_LATER: Final = frozenset({"endpoint", "_name", "_violations"})
 
 
 class ServerState:
@@ -355,10 +356,11 @@ class RequestHandler:
 
     def forget(self) -> None:
         """Lets go of the request and of its reply, whose parts refer to each other, so that no collection is needed;
-        unless the provider never stopped."""
+        unless the provider never stopped. What it reports later is still named."""
         if self._task is None or self._task.done():
+            kept = {name: one for name, one in vars(self).items() if name in _NEEDED_LATER}
             vars(self).clear()
-            self._is_over = True
+            vars(self).update(kept, _is_over=True)
 
     async def _dispatch(self) -> None:
         """Finds the route and the caller, then answers."""
@@ -747,7 +749,9 @@ class RequestHandler:
     def _current(self) -> serving.CurrentAnswer:
         """What the provider may know of its caller; made once the request is read."""
         client = client_of(self._request.headers, self._asked)
-        return serving.CurrentAnswer(self.caller, client, report_dropped=lambda paths: self._lost().report(paths))
+        return serving.CurrentAnswer(
+            self.caller, client, report_dropped=lambda paths: None if self._is_over else self._lost().report(paths)
+        )
 
     # ---- The provider, and the bytes of its response ----
 
