@@ -198,15 +198,8 @@ def _file_of(output: Path | None) -> Path:
 @contextmanager
 def _page_beside(*, opens_browser: bool) -> Iterator[None]:
     """Shows the answers in a page until the end of the block, by a process of its own: a page must hold nothing up."""
-    command = (
-        sys.executable,
-        "-P",
-        "-m",
-        "partstream",
-        "inspect",
-        "--live",
-        *([] if opens_browser else ["--no-browser"]),
-    )
+    browser = () if opens_browser else ("--no-browser",)
+    command = (sys.executable, "-P", "-m", "partstream", "inspect", "--live", *browser)
     # A session of its own: Ctrl-C is for the recorder, which ends the page itself.
     with subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True) as page:  # noqa: S603 - our own
         try:

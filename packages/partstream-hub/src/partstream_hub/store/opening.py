@@ -38,8 +38,7 @@ _AROUND: Final = {
 }
 """What is set before a transaction, and what begins it. A power cut may take the last transactions of a file that is
 written without waiting for the disk. It ends all workers of a file too, whose heartbeats are durable where answers were
-settled: what was settled is on the disk within a second, and in the file itself: what is cut from the log takes at most
-what came later. An answer that had begun before is charged in full."""
+settled: these are on the disk within a second, and in the file itself, should its log be cut."""
 _PATIENT: Final = {"busy_timeout": f"{_BUSY_SECONDS * 1000:.0f}", "wal_autocheckpoint": str(_LOG_PAGES)}
 _AT_ONCE: Final = {"busy_timeout": "0", "wal_autocheckpoint": "0"}
 """What is set where nothing may be waited for: the log is not copied into the file meanwhile, which would wait for the
