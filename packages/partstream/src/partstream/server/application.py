@@ -21,7 +21,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from secrets import token_hex
+from os import urandom
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from partstream.codec.checks import refuse
@@ -162,7 +162,7 @@ class ServingApp(ServerState):
             return
         if kind not in {"http", "websocket"}:
             raise ValueError(f"scope['type']: got {kind!r}, expected 'http', 'websocket' or 'lifespan'")
-        request = requests.request_of(scope, f"req_{token_hex(12)}")
+        request = requests.request_of(scope, f"req_{urandom(12).hex()}")
         if request.method == "HEAD":
             request, send = request._replace(method="GET"), requests.without_body(send)
         if kind == "http" and request.path in (HEALTH, READINESS):
@@ -367,7 +367,7 @@ class _Turn(RequestHandler):
     _failure = b""
 
     def __init__(self, socket: SocketExchange) -> None:
-        self._request_id = f"req_{token_hex(12)}"
+        self._request_id = f"req_{urandom(12).hex()}"
         super().__init__(socket.state, socket.request._replace(request_id=self._request_id), _no_message, _no_message)
         self.endpoint, self.caller, self.recall = socket.endpoint, socket.caller, socket.conversation.recall
         self._socket = socket

@@ -810,18 +810,19 @@ class RequestTokens:
         """Estimates the tokens beside the request, if anybody needs them: a request need not wait for the number."""
         if self._estimate is not None or self._estimating is not None:
             return
+        if not (self._accounting.may_learn() or _logger.isEnabledFor(logging.INFO)):
+            # A token has a byte or more; a file that is named has tokens, and hardly any bytes.
+            sizes = [size_of_message(one) for one in self._messages]
+            if None not in sizes:
+                bytes_in_all = sum(filter(None, sizes)) + size_of_tools(self._tools)
+                if bytes_in_all < self._model.max_input_tokens / 2:
+                    return
 
         async def estimate_and_log() -> None:
             await self.estimate()
             self.log_expected()
 
-        def may_be_full() -> bool:  # a token has a byte or more; a file that is named has tokens, and hardly any bytes
-            sizes = [size_of_message(one) for one in self._messages]
-            bytes_in_all = sum(size or 0 for size in sizes) + size_of_tools(self._tools)
-            return None in sizes or bytes_in_all >= self._model.max_input_tokens / 2
-
-        if self._accounting.may_learn() or _logger.isEnabledFor(logging.INFO) or may_be_full():
-            self._estimating = asyncio.create_task(estimate_and_log())
+        self._estimating = asyncio.create_task(estimate_and_log())
 
     def close(self) -> None:
         """Ends the estimate that is made beside the request."""

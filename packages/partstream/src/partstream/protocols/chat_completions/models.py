@@ -10,7 +10,7 @@ import re
 from base64 import b64encode
 from collections.abc import Callable, Mapping
 from enum import StrEnum
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn, TypeAlias
 
@@ -600,6 +600,7 @@ def _rows_of(server: str | None) -> tuple[ModelQuirks, ...]:
 _USUAL: Final = Quirks()
 
 
+@lru_cache(256)
 def quirks_of(own: ChatCompletionsSettings, model_id: str) -> Quirks:
     """What the server of a model takes: what is known of it, and over that what a person set."""
     changes: dict[str, Any] = {}
