@@ -215,15 +215,15 @@ def _reported(ended: EndedAnswer) -> Usage | None:
     return max(whole, key=lambda one: (one.input_tokens or 0) + (one.output_tokens or 0), default=None)
 
 
-def _sum(rows: Iterable[UsageRow]) -> Usage | None:
+def _sum(rows: Sequence[UsageRow]) -> Usage | None:
     """The tokens of all upstreams that were asked; None where one of them did not say."""
-    rows = tuple(rows)
-    if not rows or any(row.input_tokens is None or row.output_tokens is None for row in rows):
-        return None
-    given = sum(row.input_tokens or 0 for row in rows)
-    written = sum(row.output_tokens or 0 for row in rows)
-    cached = sum(row.cached_tokens or 0 for row in rows)
-    return Usage(given, written, given + written, cached, sum(row.reasoning_tokens or 0 for row in rows))
+    given = written = cached = reasoning = 0
+    for row in rows:
+        if row.input_tokens is None or row.output_tokens is None:
+            return None
+        given, written = given + row.input_tokens, written + row.output_tokens
+        cached, reasoning = cached + (row.cached_tokens or 0), reasoning + (row.reasoning_tokens or 0)
+    return Usage(given, written, given + written, cached, reasoning) if rows else None
 
 
 def _took_nothing(ended: EndedAnswer) -> bool:
