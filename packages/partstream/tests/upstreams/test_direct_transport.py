@@ -15,6 +15,7 @@ from typing import Any
 import httpx2
 import pytest
 
+from partstream.server.listening import listening_sockets
 from partstream.upstream import http_connection
 from partstream.upstream.http_connection import (
     KEPT,
@@ -27,6 +28,11 @@ from partstream.upstream.http_connection import (
     plain_request,
 )
 from upstreams.direct_client import Direct
+
+try:
+    import uvloop
+except ImportError:  # not on Windows
+    uvloop = None  # type: ignore[assignment]
 
 SIZED = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok"
 CHUNKED = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n"
@@ -468,6 +474,26 @@ def test_a_server_that_accepts_nothing_is_a_timeout(monkeypatch: pytest.MonkeyPa
             await DirectTransport(None).dial(("http", "127.0.0.1", 9, None), 0.01)
 
     run(test())
+
+
+@pytest.mark.parametrize("new_loop", [asyncio.new_event_loop, uvloop.new_event_loop] if uvloop else [None])
+def test_neither_end_of_a_connection_holds_small_pieces_back(new_loop: Callable[[], Any] | None) -> None:
+    async def test() -> None:
+        accepted = asyncio.get_running_loop().create_future()
+
+        async def accept(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            accepted.set_result(writer.transport)
+
+        (listener,) = listening_sockets("127.0.0.1", 0, 30.0)
+        async with await asyncio.start_server(accept, sock=listener), aclosing(DirectTransport(None)) as transport:
+            opened = await transport.dial(("http", *listener.getsockname(), None), 5)
+            for one in (opened._transport, await accepted):
+                end = one.get_extra_info("socket")
+                assert end.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+                one.abort()
+
+    with asyncio.Runner(loop_factory=new_loop) as runner:
+        runner.run(asyncio.wait_for(test(), 10))
 
 
 _IDLE_PROCESS = """

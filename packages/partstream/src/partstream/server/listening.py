@@ -69,7 +69,8 @@ def listening_sockets(host: str, port: int, peer_seconds: float) -> list[socket.
     with ExitStack() as undo:
         opened: list[socket.socket] = []
         for family, _, _, _, address in _addresses(host, port):
-            listener = undo.enter_context(socket.socket(family, socket.SOCK_STREAM))
+            # With its protocol: asyncio looks at it before it lets small pieces go at once (TCP_NODELAY).
+            listener = undo.enter_context(socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP))
             _set_options(listener, peer_seconds)
             taken = opened[0].getsockname()[1] if opened else port
             try:

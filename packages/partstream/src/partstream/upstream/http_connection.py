@@ -804,7 +804,8 @@ async def _addresses(host: str, port: int) -> list[tuple[socket.AddressFamily, t
 
 
 async def _connected(family: socket.AddressFamily, place: tuple[object, ...]) -> socket.socket:
-    opened = socket.socket(family, socket.SOCK_STREAM)
+    # With its protocol: asyncio looks at it before it lets small pieces go at once (TCP_NODELAY).
+    opened = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         opened.setblocking(False)
         await _connect(opened, place)
