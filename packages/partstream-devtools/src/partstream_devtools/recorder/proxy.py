@@ -23,11 +23,11 @@ import httpx2
 
 from partstream.codec.checks import dataclass, field
 from partstream.codec.json_codec import dumps
-from partstream.errors import CallerError, PartstreamError, UpstreamConnectionError
+from partstream.errors import PartstreamError, UpstreamConnectionError
 from partstream.server.loopback import BREAK_OFF, Host, LoopbackLimits
 from partstream.server.origins import page_refusal
 from partstream.upstream.endpoint import url_on_host, without_query
-from partstream.upstream.http import connection_error, find_proxy, length_of, make_transport, place_of
+from partstream.upstream.http import Connections, connection_error, length_of, place_of
 from partstream.upstream.http_connection import PlainRequest
 from partstream_devtools.bundles.exchange import HowEnded
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from partstream.server.requests import Receive, Scope, Send
     from partstream.upstream.configuration import GatewayConfiguration
-    from partstream.upstream.http_connection import DirectTransport, PlainAnswer, ProxyTransport
+    from partstream.upstream.http_connection import PlainAnswer
 
 # ---- Admission ----
 
@@ -289,8 +289,7 @@ class RecordingProxy(Host):
         self, configuration: GatewayConfiguration, watch: Watch, port: int = 0, largest_body: int = LARGEST_BODY
     ) -> None:
         self._configuration = configuration
-        self._way = find_proxy(configuration)
-        self._transport: DirectTransport | ProxyTransport | None = None
+        self._to_server = Connections(configuration)
         self._watch = watch
         self._numbers = 0
         limits = LoopbackLimits(body_bytes=largest_body)
@@ -302,7 +301,7 @@ class RecordingProxy(Host):
         return f"http://127.0.0.1:{self.port}{urlsplit(self._configuration.base_url).path.rstrip('/')}"
 
     async def __aenter__(self) -> Self:
-        self._transport = make_transport(self._configuration, self._way)
+        self._to_server.open()
         return await super().__aenter__()
 
     async def __aexit__(
@@ -311,8 +310,7 @@ class RecordingProxy(Host):
         try:
             await super().__aexit__(kind, error, traceback)
         finally:
-            if self._transport is not None:
-                await self._transport.aclose()
+            await self._to_server.aclose()
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         asked = await receive()
@@ -346,10 +344,7 @@ class RecordingProxy(Host):
 
         Raises:
             httpx2.RequestError: There is no reply.
-            CallerError: The proxy does not listen.
         """
-        if self._transport is None:
-            raise CallerError("the proxy does not listen")
         url = url_on_host(self._configuration.base_url, asked.path, asked.query)
         # As it came: a URL would lose `..`, and what a server makes of that is for the server to say.
         target = b"/" + url.partition("://")[2].partition("/")[2].encode("latin-1")
@@ -357,8 +352,8 @@ class RecordingProxy(Host):
         place = place_of(self._configuration.base_url, "/", "")
         headers = [(b"host", place.host.encode()), *asked.headers, *length]
         request = PlainRequest(asked.method, target, headers, asked.body, on_sending, on_sent)
-        return await self._transport.send(place.origin, request, self._configuration.timeouts.connect)
+        return await self._to_server.open().send(place.origin, request, self._configuration.timeouts.connect)
 
     def not_reached(self, error: Exception) -> UpstreamConnectionError:
         """The error for a person of a request without a reply; shows nothing of the request."""
-        return connection_error(without_query(self._configuration.base_url), error, proxy=self._way)
+        return connection_error(without_query(self._configuration.base_url), error, proxy=self._to_server.proxy)

@@ -524,16 +524,17 @@ class Connections:
         self.proxy: Proxy | None = None
         self.cookies: httpx2.Cookies | None = None
 
-    def open(self) -> None:
-        """Makes what the running event loop needs; connections cannot move to another.
+    def open(self) -> DirectTransport | ProxyTransport:
+        """Makes what the running event loop needs, once; connections cannot move to another.
 
         Raises:
             ConnectionSetupError: The proxy or the certificates that this machine names are not usable.
         """
         loop = asyncio.get_running_loop()
-        if self._loop is not loop:
+        if self._transport is None or self._loop is not loop:
             self.proxy, self.cookies = find_proxy(self._configuration), None
             self._transport, self._loop = make_transport(self._configuration, self.proxy), loop
+        return self._transport
 
     async def send(self, head: OutboundHead, content: bytes, exchange: ExchangeTap | None) -> PlainAnswer:
         """Sends a request and returns its answer when the head has come; its cookies are kept.
@@ -541,9 +542,8 @@ class Connections:
         Raises:
             httpx2.TransportError: There is no answer.
         """
-        assert self._transport is not None  # noqa: S101 - opened before
         place, seconds = head.place, self._configuration.timeouts.connect
-        came = await self._transport.send(place.origin, head.request(content, exchange), seconds)
+        came = await self.open().send(place.origin, head.request(content, exchange), seconds)
         sets_cookies = any([name == "set-cookie" for name, _ in came.fields])  # noqa: C419 - quicker so
         if sets_cookies:
             self.cookies = httpx2.Cookies() if self.cookies is None else self.cookies
