@@ -33,10 +33,12 @@ def _fits(host: str, form: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """A part of the world with a host of its own, and the title that a person reads; a key works in one region only."""
+    """A part of the world with a host of its own, the title that a person reads, and the base URL there, as far as it
+    is known; a key works in one region only."""
 
     host: str
     title: str
+    base_url: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +79,9 @@ class KnownServer:
 
     @property
     def key(self) -> KeyRequirement:
-        """Whether it wants a key."""
-        return KeyRequirement.OPTIONAL if self.is_local else KeyRequirement.REQUIRED
+        """Whether it wants a key; nothing says so of one at any address."""
+        has_host = bool(self.hosts or self.other_hosts)
+        return KeyRequirement.REQUIRED if has_host and not self.is_local else KeyRequirement.OPTIONAL
 
     @property
     def regions(self) -> tuple[Region, ...]:

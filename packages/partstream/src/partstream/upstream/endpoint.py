@@ -17,12 +17,12 @@ from itertools import chain
 from typing import Final, Protocol
 from urllib.parse import unquote, urlsplit, urlunsplit
 
-from partstream.codec.checks import dataclass
+from partstream.codec.checks import dataclass, fields, replace
 from partstream.codec.redaction import NotPickled, Redactor, names_a_secret, secrets_in_header
 from partstream.errors import CallerError, LanguageModelError, LanguageModelErrorCode
-from partstream.protocols.protocol import KeyKind, spoken_at
+from partstream.protocols.protocol import KeyKind, ServerProtocol, spoken_at
 from partstream.settings.kinds import closest_name, shown_name
-from partstream.settings.known_servers import KNOWN_SERVERS, KeyRequirement
+from partstream.settings.known_servers import KNOWN_SERVERS, KnownServer, Region
 from partstream.settings.row import SHORTEST_KEY
 
 _JWT: Final = re.compile(r"eyJ[\w-]+\.[\w-]+\.[\w-]+", re.ASCII)
@@ -227,43 +227,31 @@ class UnknownPresetError(CallerError):
         self.closest = closest
 
 
-@dataclass(frozen=True, slots=True)
-class PresetRegion:
-    """A region of a server: its title for people, and the base URL there."""
+@dataclass(frozen=True)
+class Preset(KnownServer):
+    """A server that a person can choose by name, and the best protocol there; None where nothing is known."""
 
-    title: str
-    base_url: str
+    spoken: ServerProtocol | None = None
 
-
-@dataclass(frozen=True, slots=True)
-class Preset:
-    """A server that a person can choose by name.
-
-    Attributes:
-        base_url: Its base URL; empty where each of its users has another address.
-        address_example: An example of an address that has to be asked for; empty where the base URL is known.
-        is_local: Whether people run it themselves: it is worth a look whether it runs, and its address may be another.
-    """
-
-    name: str
-    title: str
-    base_url: str
-    key: KeyRequirement
-    address_example: str = ""
-    key_variables: tuple[str, ...] = ()
-    keys_page: str = ""
-    regions: tuple[PresetRegion, ...] = ()
-    is_local: bool = False
+    @property
+    def base_url(self) -> str:
+        """Its base URL; empty where each of its users has another address."""
+        return "" if self.spoken is None or self.address_example else self.spoken.base_url
 
     @property
     def asks_address(self) -> bool:
         """Whether a person has to say where it is."""
         return not self.base_url
 
+    @property
+    def regions(self) -> tuple[Region, ...]:
+        """Its regions, with the base URL in each."""
+        if (spoken := self.spoken) is None:
+            return ()
+        return tuple(replace(one, base_url=spoken.at(f"https://{one.host}")) for one in super().regions)
 
-ANOTHER_ADDRESS: Final = Preset(
-    "address", "Another server, by its address", "", KeyRequirement.OPTIONAL, "https://host.example/v1"
-)
+
+ANOTHER_ADDRESS: Final = Preset("address", "Another server, by its address", address_example="https://host.example/v1")
 
 
 @cache
@@ -271,24 +259,9 @@ def presets() -> tuple[Preset, ...]:
     """All presets in the order in which they are offered: those of this machine first; the last is any address."""
     made = []
     for server in KNOWN_SERVERS:
-        spoken = spoken_at(server.name) if server.is_offered else ()
-        if not spoken:
-            continue
-        _, best = spoken[0]
-        scheme = urlsplit(best.base_url).scheme
-        made.append(
-            Preset(
-                server.name,
-                server.title,
-                "" if server.address_example else best.base_url,
-                server.key,
-                server.address_example,
-                server.key_variables,
-                server.keys_page,
-                tuple(PresetRegion(region.title, best.at(f"{scheme}://{region.host}")) for region in server.regions),
-                server.is_local,
-            )
-        )
+        if server.is_offered and (spoken := spoken_at(server.name)):
+            known = {one.name: getattr(server, one.name) for one in fields(server)}
+            made.append(Preset(**known, spoken=spoken[0][1]))
     return (*sorted(made, key=lambda preset: not preset.is_local), ANOTHER_ADDRESS)
 
 
