@@ -10,7 +10,7 @@ import tracemalloc
 import zlib
 from asyncio import events
 from base64 import b64encode
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from functools import reduce
 from threading import get_ident
@@ -234,6 +234,26 @@ def test_others_have_their_turn_while_a_packed_body_is_unpacked(monkeypatch: pyt
     assert in_short_turns(monkeypatch, lambda: asyncio.run(main())).status == 413
 
 
+async def collected_after(ask: Callable[[], Awaitable[Any]]) -> Any:
+    """What is asked gives, once all garbage was collected after it."""
+    loop, collected = asyncio.get_running_loop(), asyncio.Event()
+
+    def note(phase: str, info: dict[str, int]) -> None:
+        if phase == "stop" and info["generation"] == 2:
+            loop.call_soon_threadsafe(collected.set)
+
+    gc.disable()
+    gc.callbacks.append(note)
+    try:
+        said = await ask()
+        async with asyncio.timeout(30):
+            await collected.wait()
+        return said
+    finally:
+        gc.callbacks.remove(note)
+        gc.enable()
+
+
 def test_what_a_large_request_took_is_freed_soon_after_its_end() -> None:
     """A request and its answer refer to each other: without a collection, each body of 31 MB stayed for some rounds."""
     text = "hello big world " * (MEBIBYTE // 16)
@@ -242,24 +262,21 @@ def test_what_a_large_request_took_is_freed_soon_after_its_end() -> None:
         return sum(isinstance(one, TextPart) and one.value == text for one in gc.get_objects())
 
     async def test() -> None:
-        loop, collected = asyncio.get_running_loop(), asyncio.Event()
-
-        def note(phase: str, info: dict[str, int]) -> None:
-            if phase == "stop" and info["generation"] == 2:
-                loop.call_soon_threadsafe(collected.set)
-
-        gc.disable()
-        gc.callbacks.append(note)
-        try:
-            assert (await sent(app(short), RESPONSES, b'{"model":"m","input":"%b"}' % text.encode())).status == 200
-            async with asyncio.timeout(30):
-                await collected.wait()
-            assert kept() == 0
-        finally:
-            gc.callbacks.remove(note)
-            gc.enable()
+        body = b'{"model":"m","input":"%b"}' % text.encode()
+        assert (await collected_after(lambda: sent(app(short), RESPONSES, body))).status == 200
+        assert kept() == 0
 
     asyncio.run(test())
+
+
+def test_garbage_is_collected_soon_after_a_large_message_of_a_socket_too() -> None:
+    async def use(application: Any) -> Any:
+        socket = await Socket(application, RESPONSES).opened()
+        turn = await collected_after(lambda: socket.turn(**large_message()))
+        await socket.close()
+        return turn
+
+    assert on_sockets(use)[-1]["type"] == "response.completed"
 
 
 @pytest.mark.parametrize(("path", "body", "status"), TOO_MUCH.values(), ids=TOO_MUCH)

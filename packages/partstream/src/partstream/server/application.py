@@ -332,8 +332,12 @@ class SocketExchange:
 
     async def say(self, messages: Iterable[str]) -> None:
         """Sends messages."""
-        for message in messages:
-            await self._send({"type": "websocket.send", "text": message})
+        try:
+            for message in messages:
+                await self._send({"type": "websocket.send", "text": message})
+        except requests.ClientLeftError:
+            self.left.set()  # the server reports it here first: requests that wait have no client
+            raise
 
     async def _answer(self) -> None:
         conversation, ends_at = (
@@ -342,7 +346,7 @@ class SocketExchange:
         )
         while not self.left.is_set():
             if (asked := conversation.next_turn()) is not None:
-                await _Turn(self).take(asked)
+                await _Turn(self, asked).serve()
                 try:
                     self._remembered.hold(conversation.remembered_bytes)
                 except requests.RequestFailedError:  # what a later request continues is not found then
@@ -362,20 +366,21 @@ class SocketExchange:
 class _Turn(RequestHandler):
     """One request of a socket, whose reply goes out as messages; its head has no meaning there but for its status."""
 
+    _is_answer = True
     _is_refused = False
     _status = 0
     _failure = b""
 
-    def __init__(self, socket: SocketExchange) -> None:
+    def __init__(self, socket: SocketExchange, asked: SocketTurn | bytes) -> None:
         self._request_id = f"req_{urandom(12).hex()}"
         super().__init__(socket.state, socket.request._replace(request_id=self._request_id), _no_message, _no_message)
         self.endpoint, self.caller, self.recall = socket.endpoint, socket.caller, socket.conversation.recall
         self._socket = socket
         self._conversation = socket.conversation
+        self._turn = asked
 
-    async def take(self, asked: SocketTurn | bytes) -> None:
-        """Answers a request, or refuses it."""
-        conversation, waiting = self._conversation, self._socket.waiting
+    async def _dispatch(self) -> None:
+        asked, conversation, waiting = self._turn, self._conversation, self._socket.waiting
         try:
             self.begin(self.endpoint.path)
             if isinstance(asked, bytes):
@@ -388,20 +393,16 @@ class _Turn(RequestHandler):
             self.size = self.size or asked.size
             await self.enter_admission(None)
             await self.answer(asked.request, generates=asked.generates)
-        except requests.ClientLeftError as error:
-            self.observe_unanswered(error)
-            raise
-        except Exception as error:
-            said = requests.refusal_of(error, self.endpoint.writes, self._request_id)
-            self.observe_unanswered(error, said.status)
-            await self._socket.say(conversation.refused(said.status, said.body))
-        else:
-            if not self._is_refused:
-                ended = conversation.ended, self.earlier or ResolvedReferences(), self.stored
-                await self._socket.say(await self.apart(*ended))
         finally:
             self.leave_admission()
-            self.forget()
+        if not self._is_refused:
+            ended = conversation.ended, self.earlier or ResolvedReferences(), self.stored
+            await self._socket.say(await self.apart(*ended))
+
+    async def _refuse(self, error: Exception) -> None:
+        said = requests.refusal_of(error, self.endpoint.writes, self._request_id)
+        self.observe_unanswered(error, said.status)
+        await self._socket.say(self._conversation.refused(said.status, said.body))
 
     async def client_leaves(self) -> None:
         """Returns when the socket is closed."""
@@ -413,11 +414,7 @@ class _Turn(RequestHandler):
             self._status = head.status
         if self._socket.left.is_set():
             raise requests.ClientLeftError("the client left before its reply was whole")
-        try:
-            await self._socket.say(self._replies(data, last=last))
-        except requests.ClientLeftError:
-            self._socket.left.set()  # the server reports it here first: requests that wait have no client
-            raise
+        await self._socket.say(self._replies(data, last=last))
 
     def _replies(self, data: bytes, *, last: bool) -> Iterable[str]:
         if self._status < 400:

@@ -347,7 +347,7 @@ class RequestHandler:
                     raise
                 await self._refuse(error)
         except requests.ClientLeftError as error:
-            if self._is_answer:
+            if self._is_answer and self._observed is None:
                 self.observe_unanswered(error)
         finally:
             if self._is_large:
