@@ -4,6 +4,7 @@ import asyncio
 import gzip
 import json
 import sys
+import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -16,7 +17,7 @@ from test_acp_agent import call, model, results, run
 from test_acp_models import folder, talking
 
 from partstream import AnswerTooLargeError, LanguageModelError, TextPart
-from partstream.codec.limits import MOST_VALUES
+from partstream.codec.limits import MOST_VALUES, Measure, measure
 from partstream_agents.acp import Lines
 from partstream_agents.acp import client as ours
 from partstream_agents.acp.tools import McpTools, SessionTools
@@ -223,6 +224,12 @@ HOSTILE = {
     "an answer without end": (JSON, b'{"a":"', b"x" * 2**20),
     "events without end": (EVENTS, b"", b"data: {}\n\n" * 1_000),
     "an event without end": (EVENTS, b"data: ", b"x" * 2**20),
+    "pings for ever, and no answer": (EVENTS, b"", b'data: {"jsonrpc":"2.0","id":1,"method":"ping"}\n\n' * 100),
+    "messages for ever, and no answer": (
+        EVENTS,
+        b"",
+        b'data: {"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"x"}}\n\n' * 100,
+    ),
     "too many values": (JSON, b'{"a":[' + b"[]," * MOST_VALUES + b"1]}", b""),
     "too many levels": (JSON, b'{"a":' * 300 + b"1" + b"}" * 300, b""),
     "a packed answer": (JSON + b"content-encoding: gzip\r\n", gzip.compress(b" " * 2**24), b""),
@@ -267,21 +274,24 @@ def usual(tools: list[Any], result: dict[str, Any]) -> Callable[[Any], tuple[byt
 
 PROGRAM = """
 import json, sys
-tools, result, after = json.load(open(sys.argv[1]))
+tools, result, after, again = json.load(open(sys.argv[1]))
 answers = {"initialize": %r, "tools/list": {"tools": tools}, "tools/call": result}
 for line in sys.stdin:
     asked = json.loads(line)
     if after == asked["method"]:
         while True:
-            sys.stdout.write("x" * 1_000_000)
+            sys.stdout.write(again)
     if "id" in asked:
         print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": answers.get(asked["method"], {})}), flush=True)
 """ % (ANSWER,)  # noqa: UP031
 
 
-def program(folder: Path, tools: list[Any], result: dict[str, Any], after: str = "") -> schema.McpServerStdio:
+def program(
+    folder: Path, tools: list[Any], result: dict[str, Any], after: str = "", again: str = "x" * 1_000_000
+) -> schema.McpServerStdio:
+    """A server that writes something again and again after a request of a kind."""
     (folder / "server.py").write_text(PROGRAM)
-    (folder / "given.json").write_text(json.dumps([tools, result, after]))
+    (folder / "given.json").write_text(json.dumps([tools, result, after, again]))
     places = [str(folder / name) for name in ("server.py", "given.json")]
     return schema.McpServerStdio(name="evil", command=sys.executable, args=places, env=[])
 
@@ -323,3 +333,55 @@ def test_what_a_hostile_program_may_give_is_bounded(
                 assert results(calling.asked[1])[0].endswith(got)
 
     run(test())
+
+
+MESSAGES = {
+    "pings": '{"jsonrpc":"2.0","id":1,"method":"ping"}\n',
+    "messages": '{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"x"}}\n',
+}
+
+
+@one_test_for("after", ["initialize", "tools/call"])
+@one_test_for("message", MESSAGES.values(), ids=MESSAGES)
+def test_a_program_that_never_answers_has_until_the_deadline_whatever_it_writes_meanwhile(
+    message: str, after: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("partstream_agents.acp.tools._START_SECONDS", 3.0)
+    monkeypatch.setattr("partstream_agents.acp.tools._CALL_SECONDS", 1.0)
+
+    async def test() -> None:
+        calling = model(call("evil_find", {}), [TextPart("so")])
+        async with connected(calling, capabilities=NOTHING) as one:
+            server = program(tmp_path, [TOOL], {"content": []}, after, message)
+            session = await one.session(str(tmp_path), mcp_servers=[server])
+            await one.say(session, "Find")
+            left_out = after == "initialize"
+            assert ("left out" in one.editor.text(schema.AgentThoughtChunk)) is left_out
+            if not left_out:
+                assert results(calling.asked[1]) == ["The tool 'evil_find' failed with TimeoutError"]
+
+    run(test())
+
+
+def test_what_a_large_answer_over_http_holds_is_counted_in_a_thread(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads = set[str]()
+
+    def counting(*given: Any) -> Measure:
+        threads.add(threading.current_thread().name)
+        return measure(*given)
+
+    monkeypatch.setattr("partstream_agents.acp.tools.measure", counting)
+    tools = [TOOL, {**TOOL, "description": "x" * 500_000}]
+
+    async def test() -> None:
+        async with http_server(usual(tools, {"content": []})) as url:
+            server = schema.HttpMcpServer(name="large", url=url, headers=[], type="http")
+            offered = McpTools([server], SessionTools(Editor(), "s", (str(tmp_path),), NOTHING))
+            async with asyncio.timeout(20):
+                assert len(await offered.functions()) == 2
+                await offered.aclose()
+
+    run(test())
+    assert threads > {threading.main_thread().name}

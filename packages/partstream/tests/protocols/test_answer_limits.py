@@ -9,7 +9,7 @@ from partstream.errors import AnswerTooLargeError
 from partstream.lm.messages import RequestOptions
 from partstream.lm.outputs import Finish, InboundRequest, Outcome, Reply, StreamOptions
 from partstream.lm.parts import FinishReason, TextPart, ToolCallPart, UnifiedFinishReason, Usage
-from partstream.protocols import calls
+from partstream.protocols import calls, read_response
 from partstream.protocols import reader as reading
 from partstream.protocols.protocol import PROTOCOLS, asked_protocols
 from partstream.protocols.reader import StreamReader
@@ -108,3 +108,92 @@ def test_a_run_that_has_without_end_what_is_kept_to_its_end_is_an_error(event: A
         if finished := [one for one in reader.feed(b"data: %b\n\n" % dumps(event(number))) if isinstance(one, Finish)]:
             break
     assert isinstance(finished[0].error, AnswerTooLargeError)
+
+
+ENDLESS_IDS: dict[str, tuple[str, Any]] = {
+    "messages of a run": ("ag-ui", lambda name: {"type": "TEXT_MESSAGE_START", "messageId": name}),
+    "pieces of messages of a run": (
+        "ag-ui",
+        lambda name: {"type": "TEXT_MESSAGE_CONTENT", "messageId": name, "delta": "x"},
+    ),
+    "messages of others in a run": (
+        "ag-ui",
+        lambda name: {"type": "TEXT_MESSAGE_START", "messageId": name, "role": "user"},
+    ),
+    "thoughts of a run": ("ag-ui", lambda name: {"type": "REASONING_MESSAGE_CONTENT", "messageId": name, "delta": "x"}),
+    "sub-agents of a run": ("ag-ui", lambda name: {"type": "SUBAGENT_STARTED", "subagentRunId": name, "name": "x"}),
+    "calls of a run": ("ag-ui", lambda name: {"type": "TOOL_CALL_START", "toolCallId": name, "toolCallName": "f"}),
+    "texts of an application": ("ai-sdk-ui", lambda name: {"type": "text-start", "id": name}),
+    "thoughts of an application": ("ai-sdk-ui", lambda name: {"type": "reasoning-start", "id": name}),
+    "thoughts through a gateway": ("ai-gateway", lambda name: {"type": "reasoning-delta", "id": name, "delta": "x"}),
+}
+ENDLESS_PLACES: dict[str, tuple[str, Any]] = {
+    "blocks": (
+        "anthropic-messages",
+        lambda place: {"type": "content_block_start", "index": place, "content_block": {"type": "text", "text": ""}},
+    ),
+    "pieces of blocks": (
+        "anthropic-messages",
+        lambda place: {"type": "content_block_delta", "index": place, "delta": {"type": "text_delta", "text": "x"}},
+    ),
+    "steps": (
+        "gemini-interactions",
+        lambda place: {"event_type": "step.start", "index": place, "step": {"type": "thought"}},
+    ),
+    "pieces of steps": (
+        "gemini-interactions",
+        lambda place: {"event_type": "step.delta", "index": place, "delta": {"type": "text", "text": "x"}},
+    ),
+    "parts of an item": (
+        "openresponses",
+        lambda place: {
+            "type": "response.content_part.added",
+            "output_index": 0,
+            "content_index": place,
+            "part": {"type": "output_text", "text": ""},
+        },
+    ),
+}
+
+
+def _end_of(wire: str, events: Any) -> Finish | None:
+    reader = StreamReader(wire)
+    for event in events:
+        if finished := [one for one in reader.feed(b"data: %b\n\n" % dumps(event)) if isinstance(one, Finish)]:
+            return finished[0]
+    return None
+
+
+@one_test_for(("wire", "event"), [*ENDLESS_IDS.values(), *ENDLESS_PLACES.values()], ids=[*ENDLESS_IDS, *ENDLESS_PLACES])
+def test_what_a_server_opens_without_end_ends_the_answer(
+    monkeypatch: pytest.MonkeyPatch, wire: str, event: Any
+) -> None:
+    """What is open is kept until it is closed: five to ten times the bytes of the events that invent it."""
+    is_place = any(event is one for _, one in ENDLESS_PLACES.values())
+    opened = [event(number if is_place else f"id{number}") for number in range(60)]
+    with monkeypatch.context() as patched:
+        assert _end_of(wire, opened) is None
+        patched.setattr(calls, "MOST_CALLS", 50)
+        patched.setattr(read_response, "MOST_CALLS", 50)
+        finish = _end_of(wire, opened)
+    assert finish is not None
+    assert isinstance(finish.error, AnswerTooLargeError)
+    assert finish.error.limit == 50
+
+
+def test_the_ids_of_a_run_are_together_no_longer_than_the_arguments_of_a_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(calls, "MOST_ARGUMENT_BYTES", 4_000)
+    for name in ("messages of a run", "thoughts of a run", "sub-agents of a run", "calls of a run"):
+        wire, event = ENDLESS_IDS[name]
+        assert _end_of(wire, [event(f"{number}{'x' * 500}") for number in range(7)]) is None
+        finish = _end_of(wire, [event(f"{number}{'x' * 500}") for number in range(9)])
+        assert finish is not None
+        assert isinstance(finish.error, AnswerTooLargeError)
+
+
+def test_names_that_are_counted_once_are_remembered_up_to_a_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(read_response, "_MOST_COUNTED", 50)
+    reader = StreamReader("ag-ui")
+    events = [{"type": "CUSTOM", "name": f"n{number}"} for number in range(60)]
+    outputs = [one for event in (*events, *events) for one in reader.feed(b"data: %b\n\n" % dumps(event))]
+    assert len(outputs) == 70

@@ -77,6 +77,27 @@ def check_number(things: int) -> None:
         raise AnswerTooLargeError("calls or entries of one answer", MOST_CALLS)
 
 
+class KeptIds:
+    """The ids that one answer has invented and its reader keeps, of one kind of things."""
+
+    def __init__(self) -> None:
+        self._known: set[str] = set()
+        self._left = MOST_ARGUMENT_BYTES
+
+    def keep(self, one: str, *beside: str | None) -> None:
+        """Keeps an id, with the names beside it.
+
+        Raises:
+            AnswerTooLargeError: They are too many, or too long together.
+        """
+        if one not in self._known:
+            self._known.add(one)
+            self._left -= sum(map(len, filter(None, (one, *beside))))
+            check_number(len(self._known))
+            if self._left < 0:
+                raise AnswerTooLargeError("characters of the ids of one answer", MOST_ARGUMENT_BYTES)
+
+
 class OpenJson:
     """The pieces of a JSON object, texts or whole values; finds the end in one pass over the characters, when
     :attr:`is_complete` is read."""

@@ -29,9 +29,15 @@ from zlib import crc32
 
 from partstream.codec import json_codec
 from partstream.codec.checks import Places, find_unread, replace
-from partstream.codec.limits import LARGE_BYTES, loads_in_pieces
+from partstream.codec.limits import LARGE_BYTES, MOST_CALLS, loads_in_pieces
 from partstream.conversation.thinking import FIRST_CHARACTERS
-from partstream.errors import AdapterUsageError, LanguageModelError, TruncatedStreamError, UpstreamProtocolError
+from partstream.errors import (
+    AdapterUsageError,
+    AnswerTooLargeError,
+    LanguageModelError,
+    TruncatedStreamError,
+    UpstreamProtocolError,
+)
 from partstream.lm.outputs import SERVICE_TIER, EmitText, Finish, Outcome, StreamOptions, StreamOutput, Unmapped
 from partstream.lm.parts import FinishReason, UnifiedFinishReason, text_part
 from partstream.protocols.serve import WireEvent
@@ -182,6 +188,8 @@ class Deltas(NamedTuple):
 
 _MOST_NAMES: Final = 100
 _LONGEST_NAME: Final = 200  # characters
+_MOST_COUNTED: Final = 4_096
+"""The most names that are remembered, so that each is counted once; of more, each event is counted."""
 _NOTHING: Final[tuple[Any, ...]] = (None, False, "", "auto", "default", "standard", "not_available")
 """Values that say nothing; 0 equals False."""
 
@@ -380,7 +388,8 @@ class ResponseReader(ABC):
     def _count_once(self, name: str, data: Mapping[str, Any], outputs: list[StreamOutput]) -> None:
         """Counts data that no part can represent, once for each name."""
         if name not in self._counted_once:
-            self._counted_once.add(name)
+            if len(self._counted_once) < _MOST_COUNTED and len(name) <= _LONGEST_NAME:
+                self._counted_once.add(name)
             outputs.append(Unmapped(name, data))
 
 
@@ -790,15 +799,22 @@ class OpenTexts:
         self._ended: set[str] = set()
 
     def open(self, text_id: str) -> None:
-        """Opens a text."""
+        """Opens a text.
+
+        Raises:
+            AnswerTooLargeError: As many are open as an answer may have calls.
+        """
         self.waiting.setdefault(text_id, [])
+        if len(self.waiting) > MOST_CALLS:
+            raise AnswerTooLargeError("texts at the same time in one answer", MOST_CALLS)
         self._ended.discard(text_id)
 
     def holds(self, text_id: str, piece: str) -> bool:
         """Holds a piece back if its text waits; tells whether it does. Opens a text that is not open."""
         pieces = self.waiting.get(text_id)
         if pieces is None:
-            pieces = self.waiting[text_id] = []
+            self.open(text_id)
+            pieces = self.waiting[text_id]
         if text_id == next(iter(self.waiting)):
             return False
         pieces.append(piece)

@@ -29,6 +29,7 @@ from partstream.lm.outputs import EmitText, Finish, Outcome, StreamOptions, Stre
 from partstream.lm.parts import FinishReason, UnifiedFinishReason, Usage, text_part
 from partstream.protocols import read_response
 from partstream.protocols.ag_ui import tool_calls
+from partstream.protocols.calls import KeptIds
 from partstream.protocols.errors import ErrorBody, Errors, read_error_body
 
 # ---- The messages of a run ----
@@ -51,6 +52,7 @@ class Texts:
         self._closed = False  # whether the last event ended a message
         self._break = False  # whether the next text is a paragraph of its own
         self._last_character = ""
+        self._ids = KeptIds()
         self._others: set[str] = set()  # messages of other roles
         self._of_sub_agents: set[str] = set()  # their messages
         self._said_by_sub_agent: tuple[str, list[str]] = ("", [])
@@ -64,6 +66,7 @@ class Texts:
             self._break = True
         self._closed = False
         self._last_id = message_id
+        self._ids.keep(message_id)
         role = read_response.identifier(event, "role") or _ASSISTANT
         if role != _ASSISTANT:
             self._others.add(message_id)
@@ -92,6 +95,7 @@ class Texts:
             self._thinking.show(piece, message_id, outputs)
             return None
         if message_id not in self.said:
+            self._ids.keep(message_id)
             self.said[message_id] = read_response.EmittedPrefix()
         self.said[message_id].add(piece)
         self.is_newer = True
@@ -305,6 +309,7 @@ class AGUIReader(read_response.EventReader):
         self._final_output = tool_calls.FinalOutput()
         self._calls = tool_calls.ToolCalls(options.call_id_prefix, self._thinking, self._carrying, self._final_output)
         self._sub_agents: dict[str, str] = {}
+        self._ids = KeptIds()
         self._custom_interrupts: list[read_response.JSONObject] = []
         self._interrupts_left = tool_calls.check_interrupts([])
 
@@ -424,6 +429,7 @@ class AGUIReader(read_response.EventReader):
 
     def _sub_agent_start(self, event: read_response.JSONObject, outputs: _Outputs) -> None:
         name = read_response.identifier(event, "name") or _NAMELESS
+        self._ids.keep(read_response.text(event, SUBAGENT), name)
         self._sub_agents[read_response.text(event, SUBAGENT)] = name
         self._texts.part(outputs)
         self._thinking.show(f"{handover_line(name)}\n", read_response.identifier(event, SUBAGENT), outputs)

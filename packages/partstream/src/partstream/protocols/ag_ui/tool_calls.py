@@ -42,7 +42,7 @@ from partstream.errors import AnswerTooLargeError, ToolArgumentsError
 from partstream.lm.inner_activity import InnerCall, InnerResult, call_data, call_line, result_data, result_line, wish
 from partstream.lm.outputs import EmitText, StreamOptions, StreamOutput, ThinkingMode, Unmapped
 from partstream.lm.parts import thinking_part
-from partstream.protocols.calls import Calls, CompleteCall, OpenJson, check_number, read_pieces, shown_pieces
+from partstream.protocols.calls import Calls, CompleteCall, KeptIds, OpenJson, check_number, read_pieces, shown_pieces
 from partstream.protocols.read_response import EmittedPrefix, JSONObject, checksum, identifier, mapping, objects, text
 
 # ---- What goes back to the agent of its own run ----
@@ -135,6 +135,7 @@ class ToolCalls:
         self._calls: dict[int, _Call] = {}  # without a result, in order
         self._by_id: dict[str, deque[_Call]] = {}
         self._over: set[str] = set()
+        self._ids = KeptIds()
         self._last_id: str | None = None
 
     def next_step(self) -> None:
@@ -190,7 +191,7 @@ class ToolCalls:
             outputs.append(Unmapped(f"{event['type']} ({'again' if call_id else 'without an id'})", event))
             return
         self._over.add(call_id)
-        check_number(len(self._over))
+        self._ids.keep(call_id)
         self._thinking.settle()
         calls = self._by_id.get(call_id)
         call = calls.popleft() if calls else None
@@ -242,6 +243,7 @@ class ToolCalls:
 
     def _open(self, call: _Call) -> _Call:
         check_number(len(self._calls) + 1)
+        self._ids.keep(call.call_id, call.name, call.parent)
         self._calls[id(call)] = call
         self._by_id.setdefault(call.call_id, deque()).append(call)
         return call
@@ -597,6 +599,7 @@ class Thinking:
         self._last_id: str | None = None
         self.said: dict[str, list[str]] = {}
         self._taken: set[str] = set()  # of messages whose item is out
+        self._ids = KeptIds()
 
     def start(self, event: JSONObject) -> None:
         """Takes the beginning of a message."""
@@ -610,6 +613,7 @@ class Thinking:
             if event.get("delta"):
                 outputs.append(Unmapped(f"{event['type']} (no text)", event))
             return None
+        self._ids.keep(message_id or "thinking")
         more = partial(self._more, self.said.setdefault(message_id or "thinking", []), message_id)
         more(piece, outputs)
         return more

@@ -20,6 +20,7 @@ from partstream.lm.outputs import CitationMode, EmitText, FileMode, StreamOption
 from partstream.lm.parts import DataPart, text_part, thinking_part, unchecked_part
 from partstream.protocols.ai_sdk import errors
 from partstream.protocols.ai_sdk.provider_state import PROVIDER, REASONING, SUMMARY, CarriedItems
+from partstream.protocols.calls import check_number
 from partstream.protocols.files import read_base64
 from partstream.protocols.read_response import OpenTexts, RecentText, emit_into
 
@@ -174,6 +175,7 @@ class Blocks:
         self._show_texts(self._texts.end(), outputs)
 
     def _open(self, block_id: str | None) -> _Reasoning:
+        check_number(len(self._reasoning) + 1)
         block = self._reasoning[block_id] = _Reasoning(block_id, [], {})
         return block
 

@@ -22,7 +22,7 @@ from partstream.errors import ToolArgumentsError
 from partstream.lm.outputs import StreamOutput, Unmapped
 from partstream.lm.parts import ToolCallPart
 from partstream.protocols.anthropic_messages.provider_state import DIRECT, CarriedState, block_item, call_item
-from partstream.protocols.calls import Calls, CompleteCall, Pieces, later_pieces, read_pieces
+from partstream.protocols.calls import Calls, CompleteCall, Pieces, check_number, later_pieces, read_pieces
 from partstream.protocols.read_response import JSONObject, RecentText, identifier, text
 
 # ---- Blocks ----
@@ -161,6 +161,7 @@ class Blocks:
 
     def open(self, index: int | None, block: Block) -> None:
         """Adds a block that an event opens, or a delta; without an index, at the one that came last."""
+        check_number(len(self.all) + 1)
         self._last = self._last if index is None else index
         place = self._open.setdefault(self._last, _Place())
         self.all.append(block)

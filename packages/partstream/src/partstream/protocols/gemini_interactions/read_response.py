@@ -27,7 +27,7 @@ from partstream.errors import LanguageModelError
 from partstream.lm.outputs import EmitText, Finish, Outcome, StreamOptions, StreamOutput, ThinkingMode, Unmapped
 from partstream.lm.parts import FinishReason, UnifiedFinishReason, Usage, text_part, thinking_part
 from partstream.protocols import read_response as base
-from partstream.protocols.calls import Calls, CompleteCall, Pieces, later_pieces
+from partstream.protocols.calls import Calls, CompleteCall, Pieces, check_number, later_pieces
 from partstream.protocols.errors import holds_error
 from partstream.protocols.files import inline_file
 from partstream.protocols.gemini.read_response import ReportedUsage, ShownText, named_file
@@ -203,6 +203,7 @@ class InteractionsResponseReader(base.EventReader):
         place = index(event, "index")
         self._close(place, outputs)
         self._emit_bare(outputs)
+        check_number(len(self._open) + 1)
         self._open[place] = step = _Step(mapping(event, "step") or mapping(event, "content"))
         if step.kind in CONTENT:  # the older form has contents in place of steps
             self._add(step, step.wire, outputs)
@@ -217,6 +218,7 @@ class InteractionsResponseReader(base.EventReader):
         place, delta = index(event, "index"), mapping(event, "delta")
         step = self._open.get(place)
         if step is None:
+            check_number(len(self._open) + 1)
             step = self._open[place] = _Step({"type": _KIND_OF_DELTA.get(text(delta, "type"), text(delta, "type"))})
         self._add(step, delta, outputs)
         match text(delta, "type") if len(delta) <= _FIELDS_OF_A_DELTA else "":

@@ -36,6 +36,7 @@ from partstream.errors import LanguageModelError, UpstreamProtocolError
 from partstream.lm.outputs import EmitText, Finish, Outcome, StreamOptions, StreamOutput, ThinkingMode, Unmapped
 from partstream.lm.parts import FinishReason, RefusalPart, ThinkingPart, UnifiedFinishReason, text_part, thinking_part
 from partstream.protocols import read_response as base
+from partstream.protocols.calls import check_number
 from partstream.protocols.files import Files, picture_in
 from partstream.protocols.openresponses.errors import ERRORS, failure, finish_reason, mapping, sequence, text, usage
 from partstream.protocols.openresponses.tool_calls import RULES_OF_TEXTS, CallEvents, Item, Items, of_kind
@@ -316,6 +317,7 @@ class OpenResponsesStream(base.EventReader):
         self._messages = Items(_TextItem)
         self._reasoning = Items(_TextItem)
         self._index = _TextIndex()
+        self._slots = 0
         self._calls = CallEvents(options.call_id_prefix, self._release)
         self._citations = Citations(options.citations)
         self._active: _Slot | None = None  # the slot of the last delta, the only one that may hold text back
@@ -586,6 +588,8 @@ class OpenResponsesStream(base.EventReader):
         make: _Make | None = RefusalPart if channel is REFUSAL else text_part
         if channel.is_reasoning:
             make = partial(thinking_part, id=item.id) if self._options.thinking is ThinkingMode.PART else None
+        self._slots += 1
+        check_number(self._slots)
         return item.add(_Slot(item, channel, part_index, make))
 
     def _activate(self, slot: _Slot, outputs: Outputs) -> None:
