@@ -60,16 +60,15 @@ _STEPS: Final = 2 ** (8 * _BYTES)
 def ranked(key: str, routes: Iterable[Route]) -> tuple[Route, ...]:
     """The upstreams in the order in which a conversation prefers them: of many keys, each is the first of its weight's
     share. Those of weight 0 are the last: a reserve."""
-    scores = [((route.weight > 0, _score(key, route)), route) for route in routes]
-    return tuple(route for _, route in sorted(scores, key=lambda one: one[0], reverse=True))
 
+    def score(route: Route) -> tuple[bool, float]:
+        # The weight divided by an exponential variable that the key and the name draw: the largest of these is that of
+        # an upstream with the probability of its weight's share (weighted rendezvous hashing).
+        named = "\0".join((key, route.provider, route.model)).encode(errors="replace")
+        drawn = (int.from_bytes(blake2b(named, digest_size=_BYTES).digest(), "big") + 0.5) / _STEPS
+        return route.weight > 0, (route.weight or 1) / -log(drawn) if drawn < 1.0 else inf
 
-def _score(key: str, route: Route) -> float:
-    """The weight divided by an exponential variable that the key and the name draw: the largest of these is that of
-    an upstream with the probability of its weight's share (weighted rendezvous hashing)."""
-    named = "\0".join((key, route.provider, route.model)).encode(errors="replace")
-    drawn = (int.from_bytes(blake2b(named, digest_size=_BYTES).digest(), "big") + 0.5) / _STEPS
-    return (route.weight or 1) / -log(drawn) if drawn < 1.0 else inf
+    return tuple(sorted(routes, key=score, reverse=True))
 
 
 # ---- Attempts ----
