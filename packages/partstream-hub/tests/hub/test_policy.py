@@ -3,6 +3,7 @@
 from __future__ import annotations
 import asyncio
 import gc
+import sys
 import threading
 from typing import TYPE_CHECKING
 
@@ -349,6 +350,13 @@ def test_a_policy_is_loaded_from_a_file(tmp_path: Path, text: str, name: str):
     (tmp_path / "policy.py").write_text(text)
     functions = loaded_policy(f"{tmp_path / 'policy.py'}{name}")
     assert (functions.before_request or functions.at_end) is not None
+
+
+def test_a_policy_imports_files_beside_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    (tmp_path / "rules_of_the_house.py").write_text("def before_request(request): ...")
+    (tmp_path / "policy.py").write_text("from rules_of_the_house import before_request")
+    assert loaded_policy(f"{tmp_path / 'policy.py'}").before_request is not None
 
 
 @pytest.mark.parametrize(
