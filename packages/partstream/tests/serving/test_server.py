@@ -1,6 +1,7 @@
 """The embedded server: its sockets, the limits of a connection, and its end; the application here is a few lines."""
 
 import asyncio
+import gc
 import os
 import socket
 from contextlib import asynccontextmanager
@@ -137,6 +138,16 @@ def run(test, **options):
             await test(served)
 
     asyncio.run(within())
+
+
+def test_what_a_program_has_frozen_is_frozen_also_after_a_server_of_its():
+    frozen = gc.get_freeze_count()  # by conftest.py
+
+    async def test(served):
+        assert (await served.exchange(OLD["what has no length"][0])).endswith(b"last")
+
+    run(test)
+    assert gc.get_freeze_count() > frozen / 2 > 0
 
 
 OLD = {

@@ -118,11 +118,15 @@ class HttpServer(uvicorn.Server):
         Raises:
             StoppedAtOnceError: :meth:`stop` was called a second time while answers were open.
         """
+        # What the start has made stays: no later collection looks at it. A program that has frozen what it keeps decides
+        # that itself, and gets nothing of it back.
+        freezes = gc.get_freeze_count() == 0
         running = asyncio.create_task(super().serve(self._sockets))
         try:
             await _first(running, self._is_listening.wait())
             if not running.done():
-                gc.freeze()  # what the start has made stays: no later collection looks at it
+                if freezes:
+                    gc.freeze()
                 on_listening()
                 await _first(running, self._is_stopping.wait())
                 await self._drain()
@@ -135,7 +139,8 @@ class HttpServer(uvicorn.Server):
                 if self.state.tasks:
                     await asyncio.wait(self.state.tasks, timeout=_CANCELLING_SECONDS)
         finally:
-            gc.unfreeze()
+            if freezes:
+                gc.unfreeze()
             self.should_exit = True
             await running
             if self.force_exit:
