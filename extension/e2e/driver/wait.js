@@ -35,15 +35,18 @@ export class TimedOutError extends Error {
 /**
  * Resolves with the first truthy value of `condition`; `describe` tells what was there instead when time is up.
  *
+ * It looks every `interval` milliseconds, and less and less often, up to a third as often: a look takes work of the
+ * browser, of which what is waited for has need.
+ *
  * `limit` is what a quiet machine needs at most. Where the caller tries anew afterwards, `within` is `patience`.
  */
 export async function until(what, condition, { limit = 20_000, interval = 40, within = bound, describe } = {}) {
   const begin = performance.now();
-  for (;;) {
+  for (let pause = interval; ; pause = Math.min(pause * 1.1, 3 * interval)) {
     const value = await condition();
     if (value) return value;
     const waited = performance.now() - begin;
     if (waited > within(limit)) throw new TimedOutError(what, waited, await describe?.());
-    await new Promise((resolve) => setTimeout(resolve, interval));
+    await new Promise((resolve) => setTimeout(resolve, pause));
   }
 }
