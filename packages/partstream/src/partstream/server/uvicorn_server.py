@@ -118,8 +118,8 @@ class HttpServer(uvicorn.Server):
         Raises:
             StoppedAtOnceError: :meth:`stop` was called a second time while answers were open.
         """
-        # What the start has made stays: no later collection looks at it. A program that has frozen what it keeps decides
-        # that itself, and gets nothing of it back.
+        # What the start has made stays: no later collection looks at it. A program that has frozen what it keeps
+        # decides that itself, and gets nothing of it back.
         freezes = gc.get_freeze_count() == 0
         running = asyncio.create_task(super().serve(self._sockets))
         try:
