@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 
+from garbage import only_own_garbage
 from partstream import chat_model
 from partstream.codec import limits
 from partstream.codec.json_codec import MOST_LEVELS, dumps, encode_sorted
@@ -207,10 +208,8 @@ def _loaded() -> Iterator[None]:
             await sent(application, path, body.replace(WORDS, b"a").replace(ESCAPES, b"a").replace(b"A" * 99, b""))
 
     asyncio.run(main())
-    gc.collect()
-    gc.freeze()
-    yield
-    gc.unfreeze()
+    with only_own_garbage():
+        yield
 
 
 @pytest.mark.parametrize(("path", "body"), LARGE.values(), ids=LARGE)
