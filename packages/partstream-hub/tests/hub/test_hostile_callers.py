@@ -3,6 +3,8 @@
 from __future__ import annotations
 import asyncio
 import json
+import select
+import socket
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -97,6 +99,58 @@ def test_no_request_continues_a_response_of_another_person(hub_database: HubData
         await socket.close()
 
     asyncio.run(_attacked(hub_database, tmp_path, attack))
+
+
+def _anthropic(*parts: Any) -> dict[str, Any]:
+    said = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": [*parts]}]
+    return {"max_tokens": 9, "messages": [*said, {"role": "user", "content": "Go on"}]}
+
+
+def test_a_sealed_summary_is_nothing_in_another_place(hub_database: HubDatabase, tmp_path: Path) -> None:
+    async def test() -> None:
+        (ana, changes), (bob, more), seller = person("ana"), person("bob"), Seller("m")
+        async with hub(hub_database, [*changes, *more], seller, tmp_path) as app:
+            made = await ask(app, f"{RESPONSES}/compact", {"model": "m", "input": "Hi"}, headers=ana.bearer)
+            (sealed,) = (one["encrypted_content"] for one in made.json["output"] if one["type"] == "compaction")
+            reasoning = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": sealed}
+            thoughts = [{"role": "model", "parts": [{"text": "b", "thoughtSignature": sealed}]}]
+            asked = [{"role": "user", "parts": [{"text": "Go on"}]}]
+            for path, body in (
+                (RESPONSES, {"input": [reasoning, {"role": "user", "content": "Go on"}]}),
+                ("/v1/messages", _anthropic({"type": "thinking", "thinking": "x", "signature": sealed})),
+                ("/v1/messages", _anthropic({"type": "redacted_thinking", "data": sealed})),
+                ("/v1beta/models/m:generateContent", {"contents": [*asked, *thoughts, *asked]}),
+            ):
+                for who in (ana, bob):
+                    reply = await ask(app, path, {"model": "m", **body}, headers=who.bearer)
+                    assert reply.status == 200, (path, reply.body)
+                    assert "word word" not in repr(seller.messages[-1]), "the summary was opened"
+
+    asyncio.run(test())
+
+
+def test_no_address_in_a_request_is_asked(hub_database: HubDatabase, tmp_path: Path) -> None:
+    async def test(address: str) -> None:
+        ana, changes = person("ana")
+        of_gemini = {"fileData": {"fileUri": address, "mimeType": "image/png"}}
+        picture = {"type": "image", "source": {"type": "url", "url": address}}
+        async with hub(hub_database, changes, Seller("m"), tmp_path) as app:
+            for path, body in (
+                ("/v1/chat/completions", {"content": [{"type": "image_url", "image_url": {"url": address}}]}),
+                (RESPONSES, {"content": [{"type": "input_image", "image_url": address}]}),
+                (RESPONSES, {"content": [{"type": "input_file", "file_url": address}]}),
+                ("/v1/messages", {"content": [picture, picture | {"type": "document"}]}),
+                ("/v1beta/models/m:generateContent", {"parts": [of_gemini]}),
+                ("/api/chat", {"content": "Hi", "images": [address]}),
+            ):
+                field = {RESPONSES: "input", "/v1beta/models/m:generateContent": "contents"}.get(path, "messages")
+                asked = {"model": "m", "max_tokens": 9, field: [{"role": "user", **body}]}
+                reply = await ask(app, path, asked, headers=ana.bearer)
+                assert reply.status in {200, 400}, (path, reply.body)
+
+    with socket.create_server(("127.0.0.1", 0)) as inside:
+        asyncio.run(test(f"http://127.0.0.1:{inside.getsockname()[1]}/a.png"))
+        assert select.select([inside], [], [], 0)[0] == []
 
 
 CURSORS = ("-1", "0", "9" * 20, "1e3", "NaN", "1.5", "%00", "%EF%BC%99", "%2B1", "", "1&starting_after=2")
