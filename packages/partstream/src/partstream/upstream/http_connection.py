@@ -139,17 +139,18 @@ class DirectTransport:
         return connection
 
     def _give_back(self, origin: Origin, one: HTTPConnection) -> None:
+        if self._is_closed:
+            one.abort()
+            return
         one.last_used = one.loop.time()
         self._idle.append((origin, one))
         if len(self._idle) > KEPT:
             self._idle.popleft()[1].abort()
-        if self._is_closed:
-            self._drop_idle()
 
     async def aclose(self) -> None:
         """Closes all connections."""
         self._is_closed = True
-        self._drop_idle()
+        self._idle.clear()
         for connection in [*self._all]:
             connection.abort()
 
@@ -165,10 +166,6 @@ class DirectTransport:
                 entry[1].abort()
                 return self._take(origin)
         return None
-
-    def _drop_idle(self) -> None:
-        while self._idle:
-            self._idle.popleft()[1].abort()
 
 
 class ProxyTransport:
