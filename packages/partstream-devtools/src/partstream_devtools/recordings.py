@@ -17,6 +17,7 @@ import click
 
 from partstream.cli.terminal import ExitCode
 from partstream.codec.checks import dataclass, replace
+from partstream.codec.system import read_given
 from partstream.codec.text import visible
 from partstream.lm.outputs import Finish, Outcome, StreamOptions, StreamOutput
 from partstream.protocols.protocol import PROTOCOLS
@@ -66,7 +67,7 @@ def read_file(file: str) -> bytes:
     """
     try:
         # Piece by piece: in one call that reads to the end, Ctrl-C would wait for the end.
-        return b"".join(iter(lambda: sys.stdin.buffer.read(_PIECE), b"")) if file == "-" else Path(file).read_bytes()
+        return b"".join(iter(lambda: sys.stdin.buffer.read(_PIECE), b"")) if file == "-" else read_given(Path(file))
     except OSError as error:
         raise RecordingError(file, error.strerror or str(error)) from error
 

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
 
+from partstream.codec.system import read_given
 from partstream.codec.text import counted
 from partstream.errors import UnexpectedValueError
 from partstream.upstream.context import is_off_here, run_in_thread
@@ -177,7 +178,7 @@ def _read(path: str) -> Bundle:
     from partstream_devtools.bundles.forms import read_any  # noqa: PLC0415 - at a person's wish
 
     try:
-        return read_any(Path(path).read_bytes(), path)
+        return read_any(read_given(Path(path)), path)
     except OSError as error:
         raise InvalidParamsError("params.path", error.strerror or type(error).__name__, "a recording") from error
     except UnexpectedValueError as error:

@@ -24,6 +24,7 @@ from rich.text import Text
 from partstream.cli.console import make_console, write_page
 from partstream.cli.terminal import AnyCommand, ExitCode, all_options
 from partstream.codec.json_codec import dumps
+from partstream.codec.system import read_given
 from partstream.settings.kinds import closest_name
 from partstream.upstream.endpoint import is_loopback
 from partstream.upstream.hub import editor_link, page_link
@@ -329,7 +330,7 @@ def apply(file: str, *, dry_run: bool, may_remove: bool, as_json: bool) -> None:
     they are. The plan is shown before anything changes.
     """
     try:
-        text = sys.stdin.read() if file == _INPUT else Path(file).read_text(encoding="utf-8")
+        text = sys.stdin.read() if file == _INPUT else read_given(Path(file)).decode()
         wanted = configuration.read_hub_file(text, "standard input" if file == _INPUT else file)
     except OSError as error:
         raise UnusableHubError(f"{file}: {error.strerror or error}") from error

@@ -1,4 +1,4 @@
-"""Each value of each event of an answer, replaced by values that nobody expects, on every wire.
+"""Each value of each event of an answer, replaced by values of another class, on every wire.
 
 What comes out is outputs and one typed end; other wires can write it, the next request can repeat it, and what was not
 understood is named. The same holds for documents, bodies of errors and lists of models, and for answers over HTTP, to a

@@ -5,6 +5,7 @@ The only module of this room that touches the system. It creates and opens no fo
 """
 
 from __future__ import annotations
+import errno
 import gc
 import os
 import stat
@@ -106,6 +107,33 @@ def replace_file(path: Path, data: bytes, ready: Callable[[Path], object] = lamb
     except BaseException:  # also Ctrl-C must leave no file
         written.unlink(missing_ok=True)
         raise
+
+
+_WRITER_SECONDS: Final = 10.0
+_PIECE: Final = 64 * 1024
+
+
+def read_given(path: Path, most_bytes: int | None = None) -> bytes:
+    """What a file holds that a person has named, or its beginning; also a pipe, such as `<(...)` of a shell.
+
+    Raises:
+        OSError: It cannot be read, or is a pipe that no program writes into for ten seconds.
+    """
+    # The pipe of a shell leads to no path: its other end was open before this program began.
+    if not path.is_fifo() or not Path(os.path.realpath(path)).is_fifo():
+        with path.open("rb") as file:
+            return file.read(-1 if most_bytes is None else most_bytes)
+    with os.fdopen(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb", buffering=0) as pipe:
+        last = time.monotonic() + _WRITER_SECONDS
+        while (piece := pipe.read(1)) == b"":  # None where a program has it open, and has written nothing yet
+            if time.monotonic() > last:
+                raise TimeoutError(errno.ETIMEDOUT, "it is a pipe that no program writes into")
+            time.sleep(0.02)
+        os.set_blocking(pipe.fileno(), True)
+        data = bytearray(piece or b"")
+        while (most_bytes is None or len(data) < most_bytes) and (piece := pipe.read(_PIECE)):
+            data += piece
+    return bytes(data if most_bytes is None else data[:most_bytes])
 
 
 def read_in_shared_folder(path: Path, most_bytes: int) -> bytes | None:

@@ -26,6 +26,7 @@ from urllib.parse import quote, urlencode, urlsplit
 
 from partstream.codec.checks import LAST_TIME, as_amount, dataclass, field, replace
 from partstream.codec.json_codec import JSONDecodeError, loads
+from partstream.codec.system import read_given
 from partstream.config import table
 from partstream.errors import UpstreamError
 from partstream.protocols.protocol import KeyKind
@@ -63,8 +64,7 @@ def read_file(path: Path) -> str:
     """
     source = f"the file {path}"
     try:
-        with path.open("rb") as file:
-            content = file.read(_MAX_BYTES + 1)
+        content = read_given(path, _MAX_BYTES + 1)
         if table.is_readable_by_all(path):
             _logger.warning("the key in %s can be read by every user of this machine: chmod 600 it", path)
     except OSError as error:

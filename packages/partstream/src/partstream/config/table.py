@@ -23,6 +23,7 @@ from typing import Any, Final, NamedTuple
 from partstream.codec.checks import MOST_SECONDS, dataclass, field, replace
 from partstream.codec.json_codec import JSONDecodeError, loads
 from partstream.codec.settings_files import loads_toml
+from partstream.codec.system import read_given
 from partstream.protocols.protocol import AUTO, ProtocolLoadError
 from partstream.settings import kinds
 from partstream.settings.row import (
@@ -344,8 +345,7 @@ def read_document(path: Path, *, must_exist: bool) -> dict[str, Any]:
     try:
         if not must_exist and path.is_fifo():  # no user has named it, so no program writes into it
             raise kinds.ConfigurationError(str(path), "a pipe", "a file that can be read")
-        with path.open("rb") as file:
-            content = file.read(_MAX_BYTES + 1)
+        content = read_given(path, _MAX_BYTES + 1)
     except (FileNotFoundError, NotADirectoryError):
         if must_exist:
             raise kinds.ConfigurationError(FILE_VARIABLE, f"{str(path)!r}, which is not there", "a file") from None

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from partstream.codec.checks import dataclass, field
 from partstream.codec.json_codec import JSONDecodeError, loads
-from partstream.codec.system import DATA, make_private_folder
+from partstream.codec.system import DATA, make_private_folder, read_given
 from partstream.errors import CallerError
 from partstream.lm.messages import Role
 from partstream.lm.parts import TextPart
@@ -204,8 +204,7 @@ def _make(path: Path) -> bool:
 
 def _read(path: Path) -> bytes:
     try:
-        with path.open("rb") as stream:
-            return stream.read(_MOST_BYTES + 1)
+        return read_given(path, _MOST_BYTES + 1)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise UnusableTokenError(str(path), reason, "a file with the token in it") from error
