@@ -79,17 +79,20 @@ def no_more_lessons(monkeypatch):
     monkeypatch.setattr(accounting, "_LESSONS", 0)
 
 
-async def _beside(tokens, finish):
+async def _beside(tokens, finish, *, is_needed=False):
+    if is_needed:  # on a wire whose requests say how long an answer may be
+        await tokens.estimate()
     tokens.estimate_beside()
     await tokens.settled()
     return tokens.answered(finish)
 
 
+@pytest.mark.parametrize("is_needed", [False, True])
 @pytest.mark.parametrize(("lessons", "is_taught"), [(0, False), (1, True)])
-def test_an_answer_beyond_those_that_teach_is_only_kept(tmp_path, monkeypatch, lessons, is_taught):
+def test_an_answer_beyond_those_that_teach_is_only_kept(tmp_path, monkeypatch, lessons, is_taught, is_needed):
     monkeypatch.setattr(accounting, "_LESSONS", lessons)
     ledger = open_ledger(tmp_path)
-    part = asyncio.run(_beside(_tokens(ledger), _finish(Usage(10, 5, 15))))
+    part = asyncio.run(_beside(_tokens(ledger), _finish(Usage(10, 5, 15)), is_needed=is_needed))
     assert loads(part.data)["prompt_tokens"] == 10
     ledger.close()
     file = LedgerFile(tmp_path / "tokens.sqlite3")

@@ -798,6 +798,7 @@ class RequestTokens:
         self._tools = options.tools
         self._estimate: RequestEstimate | None = None
         self._estimating: asyncio.Task[None] | None = None
+        self._teaches = True
         self.weight = 0
         conversation = options.model_options.get("_conversationId")
         self._conversation = conversation if isinstance(conversation, str) and conversation else None
@@ -808,9 +809,12 @@ class RequestTokens:
 
     def estimate_beside(self) -> None:
         """Estimates the tokens beside the request, if anybody needs them: a request need not wait for the number."""
-        if self._estimate is not None or self._estimating is not None:
+        if self._estimating is not None:
             return
-        if not (self._accounting.may_learn() or _logger.isEnabledFor(logging.INFO)):
+        self._teaches = self._accounting.may_learn()
+        if self._estimate is not None:
+            return
+        if not (self._teaches or _logger.isEnabledFor(logging.INFO)):
             # A token has a byte or more; a file that is named has tokens, and hardly any bytes.
             sizes = [size_of_message(one) for one in self._messages]
             if None not in sizes:
@@ -908,9 +912,11 @@ class RequestTokens:
     def _learn(self, usage: Usage | None, cost: float | None) -> None:
         """Learns from the tokens of an answer; the log has the reported beside the expected ones, and what they taught.
 
-        An answer whose request was not estimated teaches nothing; its usage is kept all the same.
+        An answer whose request was not estimated teaches nothing, nor does one where others have taught enough; its
+        usage is kept all the same.
         """
-        if self._estimate is None and self._estimating is None and not _logger.isEnabledFor(logging.INFO):
+        is_estimated = self._estimate is not None or self._estimating is not None
+        if not (is_estimated and self._teaches) and not _logger.isEnabledFor(logging.INFO):
             if usage is not None:
                 self._accounting.record_usage(self._model.id, usage, conversation=self._conversation, cost=cost)
             self._accounting.flush()
