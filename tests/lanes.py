@@ -141,6 +141,7 @@ _SLOW: Mapping[str, tuple[str, ...]] = {
     # One test of each direction is in the fast lane.
     "has a program of its own that speaks ACP, or servers of MCP, in processes": (
         "packages/partstream-agents/tests/agents/test_acp_agent.py::test_the_tools_of_mcp_servers_are_the_models_and_a_server_that_fails_is_named",
+        "packages/partstream-agents/tests/agents/test_acp_hostile.py",
         "packages/partstream-agents/tests/agents/test_acp_models.py",
     ),
     "runs the kit against every framework of agents": (
