@@ -263,8 +263,8 @@ def test_one_module_imports_the_driver_of_postgres() -> None:
 # lowers a number lowers its row. A change that raises one says in its message for which capability.
 RATCHETS = {
     "modules": 356,
-    "lines": 131_850,
-    "lines of the wires": 30_360,
+    "lines": 131_700,
+    "lines of the wires": 30_500,
     "functions per 1,000 lines": 62.2,
     "modules of less than 80 lines": 39,
     "modules with one importer, of their own package": 35,

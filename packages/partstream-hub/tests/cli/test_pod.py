@@ -71,7 +71,7 @@ class Pod:
 
     @property
     def options(self) -> list[str]:
-        """Its arguments behind `serve` and the provider, without those of its cluster."""
+        """Its arguments after `serve` and the provider, without those of its cluster."""
         arguments = self.container["args"][2:]
         without = list(_OF_THE_CLUSTER) if _unshared() else [*_OF_THE_CLUSTER, "--token-file"]
         pairs = zip(["", *arguments], arguments, strict=False)

@@ -1,6 +1,7 @@
 """The WebSocket of responses: one response after another, continued on the same socket, over when its client leaves."""
 
 import asyncio
+import json
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from partstream.errors import LanguageModelError
 from partstream.lm.outputs import Finish, Outcome
 from partstream.lm.parts import TextPart
 from partstream.server.application import ServingApp, app
+from partstream.server.clients import Caller
 from partstream.server.demo_provider import DemoProvider
 from partstream.server.settings import ServingSettings
 from partstream.server.stored_answers import SQLiteAnswers
@@ -223,6 +225,35 @@ def test_a_socket_that_has_been_open_for_too_long_is_told_so_between_answers() -
     error, closed = talk(use, socket_seconds=0.01)
     assert error["error"]["code"] == "websocket_connection_limit_reached"
     assert closed == {"type": "websocket.close", "code": 1000, "reason": ""}
+
+
+def test_a_caller_has_a_share_of_the_sockets_and_others_have_theirs() -> None:
+    async def main() -> None:
+        names = {"Bearer a": Caller("a"), "Bearer b": Caller("b")}
+        settings = ServingSettings(authenticate=lambda headers: names.get(headers["authorization"]), caller_sockets=2)
+        application = app(DemoProvider(), settings)
+
+        def opening(caller: str) -> Socket:
+            return Socket(application, PATH, {"authorization": f"Bearer {caller}"})
+
+        first, second = await opening("a").opened(), await opening("a").opened()
+        refused = opening("a")
+        async with asyncio.timeout(WAIT):
+            await refused.task
+        status, body = refused.sent
+        assert status["status"] == 429
+        assert json.loads(body["body"])["error"]["message"].startswith(
+            "2 WebSockets of yours are open, which is the limit;"
+        )
+        other = await opening("b").opened()
+        assert said(await other.turn(input="Count from 1 to 2.", store=False)) == "1, 2"
+        await first.close()
+        again = await opening("a").opened()
+        assert said(await again.turn(input="Count from 1 to 2.", store=False)) == "1, 2"
+        for socket in (second, other, again):
+            await socket.close()
+
+    asyncio.run(main())
 
 
 def test_a_server_that_is_stopped_ends_the_turn_and_takes_no_other() -> None:

@@ -746,6 +746,8 @@ class Opened:
         """
         limits, hub = plan.limits(), plan.hub()
         settings = plan.settings(token)
+        share = max(1, limits.connections // 2)
+        settings = replace(settings, caller_sockets=min(settings.caller_sockets, share))
         providers = plan.providers(on_load, elsewhere)
         if hub is None:
             from partstream.server.application import app  # noqa: PLC0415 - the checks of the options come first

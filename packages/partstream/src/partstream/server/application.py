@@ -267,10 +267,17 @@ class SocketExchange:
             self.endpoint = state.routes.socket_at(request.path)
             state.check_room()
             self.caller = state.authenticated(request.headers)
+            state.open_socket(self.caller)
         except PartstreamError as error:
             await self._refuse(error)
             return
-        socket = self.endpoint.reads.socket
+        try:
+            await self._converse()
+        finally:
+            state.close_socket(self.caller)
+
+    async def _converse(self) -> None:
+        request, state, socket = self.request, self.state, self.endpoint.reads.socket
         assert socket is not None  # noqa: S101 - the route has one
         self.conversation = socket(self.endpoint.request(request.path, {}, request.headers, request.query, "GET"))
         self.waiting, self._remembered = state.held_by(self.caller), state.held_by(self.caller)

@@ -130,6 +130,7 @@ class ServerState:
             self._authenticate = TokenAuthenticator(settings.token, endpoints.values())
         self._listeners: dict[object, Callable[[serving.AnswerObservation], object]] = {}
         self._held_bytes: Counter[str] = Counter()  # of the callers
+        self._open_sockets: Counter[str] = Counter()  # of the callers
         self.large = asyncio.Semaphore(limits.LARGE_AT_ONCE)
         self._giving_back: asyncio.TimerHandle | None = None
         self.requests = 0
@@ -157,6 +158,24 @@ class ServerState:
     def held_by(self, caller: Caller) -> requests.HeldBytes:
         """Counts the bytes of a request of a caller, or of his socket, that wait to be read."""
         return requests.HeldBytes(self._held_bytes, caller.name, self.settings.body_bytes)
+
+    def open_socket(self, caller: Caller) -> None:
+        """Counts a WebSocket of a caller until :meth:`close_socket`: idle ones must not take the connections of all.
+
+        Raises:
+            RequestFailedError: He has as many as one caller may have.
+        """
+        if self._open_sockets[caller.name] >= (most := self.settings.caller_sockets):
+            said = f"{most:,} WebSockets of yours are open, which is the limit; close one"
+            failure = ServedFailure(FailureKind.RATE_LIMITED, said, retry_after=requests.RETRY_SECONDS)
+            raise requests.RequestFailedError(failure)
+        self._open_sockets[caller.name] += 1
+
+    def close_socket(self, caller: Caller) -> None:
+        """Counts it no longer."""
+        self._open_sockets[caller.name] -= 1
+        if not self._open_sockets[caller.name]:
+            del self._open_sockets[caller.name]
 
     def large_ended(self) -> None:
         """Gives memory back once large requests have been over for a moment, so that nothing refers to them."""

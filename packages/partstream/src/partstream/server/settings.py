@@ -122,6 +122,8 @@ class ServingSettings:
     answer_seconds: float = number(3600.0, 0.01, 86_400, "seconds", "How long one answer may take")
     socket_seconds: float = number(3600.0, 0.01, 86_400, "seconds",
         "How long a WebSocket may be open between answers")
+    caller_sockets: int = number(1000, 1, 1_000_000, "WebSockets",
+        "How many WebSockets of one caller may be open at once, and at most half of the connections")
     stop_seconds: float = number(5.0, 0, 600, "seconds",
         "How long a provider may take to stop when its answer is cancelled")
     buffer_bytes: int = number(64 * _KIBIBYTE, _KIBIBYTE, 64 * _MEBIBYTE, "bytes",
