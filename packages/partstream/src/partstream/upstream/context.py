@@ -312,7 +312,7 @@ async def run_until_cancelled(answer: Coroutine[object, object, None], token: Ca
     async def run() -> BaseException | None:
         # Returns the error: a task that raises SystemExit or KeyboardInterrupt ends the event loop.
         try:
-            await run_here_until_cancelled(answer, token)
+            await answer
         except asyncio.CancelledError:
             raise
         except BaseException as error:
@@ -321,12 +321,17 @@ async def run_until_cancelled(answer: Coroutine[object, object, None], token: Ca
 
     task = asyncio.create_task(run(), name=None if waiting is None else waiting.get_name())
     task.add_done_callback(lambda _: answer.close())  # for a task that was cancelled before its first step
+    subscription = token.on_cancellation_requested(task.cancel)
     try:
         error = await task
+        if error is not None and not (isinstance(error, LanguageModelError) and token.is_cancellation_requested):
+            raise error
+    except asyncio.CancelledError:
+        if not token.is_cancellation_requested or (waiting is not None and waiting.cancelling()):
+            raise
     finally:
+        subscription.dispose()
         task.cancel()
-    if error is not None:
-        raise error
 
 
 async def run_here_until_cancelled(answer: Coroutine[object, object, None], token: CancellationToken) -> None:
