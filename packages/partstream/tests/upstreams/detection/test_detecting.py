@@ -519,9 +519,9 @@ def test_a_server_that_falls_silent_keeps_nobody_waiting_before_each_question():
         clock = Clock()
 
         class Slow(Connections):
-            def open(self) -> None:
+            def open(self) -> Any:
                 clock.now += 5  # the longest wait
-                super().open()
+                return super().open()
 
         async with speaking(RESPONSES, CHAT) as server:
             server.speak(RESPONSES, CHAT, MODELS, status=503)
