@@ -171,7 +171,7 @@ _SLOW: Mapping[str, tuple[str, ...]] = {
     ),
     "damages each field of each wire in turn": (
         "packages/partstream/tests/protocols/test_hostile_streams.py::test_levels_without_end_are_outputs_or_one_typed_error_in_any_field",
-        "packages/partstream/tests/protocols/test_odd_answers.py::test_each_odd_value_in_each_place_of_a_stream_is_outputs_and_one_typed_end",
+        "packages/partstream/tests/protocols/test_odd_answers.py::test_odd_values_in_each_place_of_a_stream_are_outputs_and_one_typed_end",
         "packages/partstream/tests/protocols/test_odd_answers.py::test_odd_answers_of_every_place_over_http_are_typed_outcomes_at_every_door",
         "packages/partstream/tests/protocols/test_odd_answers.py::test_what_counts_and_is_of_another_class_leaves_a_trace_on_wires_of_many_recordings",
     ),

@@ -15,7 +15,7 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -149,14 +149,18 @@ def _within(pod: Pod) -> tuple[str, ...]:
     return "unshare", "--mount", "sh", "-euc", "\n".join(_steps(pod)), "sh"
 
 
+def _shown(places: Iterable[str]) -> Iterator[str]:
+    for place in places:
+        yield f'mkdir -p "$root{place}"; mount --bind {place} "$root{place}"; mount -o remount,bind,ro "$root{place}"'
+
+
 def _steps(pod: Pod) -> Iterator[str]:
     """The steps of a shell, in a space of its own for mounts; its last one becomes the process."""
     of_pod, of_container = pod.spec["securityContext"], pod.container["securityContext"]
     user, group, shared = (of_pod[name] for name in ("runAsUser", "runAsGroup", "fsGroup"))
     yield 'mount --make-rprivate /; root="$PARTSTREAM_DATA"; mount -t tmpfs -o mode=755 root "$root"'
     read = [one for one in ("/usr", "/bin", "/lib", "/lib64", "/etc") if Path(one).exists()]
-    for place in dict.fromkeys([*read, str(PROJECT), sys.prefix, sys.base_prefix]):
-        yield f'mkdir -p "$root{place}"; mount --bind {place} "$root{place}"; mount -o remount,bind,ro "$root{place}"'
+    yield from _shown(read)
     yield 'mkdir -p "$root/proc" "$root/dev"; mount --bind /proc "$root/proc"'
     for device in ("null", "zero", "random", "urandom"):
         yield f'touch "$root/dev/{device}"; mount --bind /dev/{device} "$root/dev/{device}"'
@@ -177,6 +181,8 @@ def _steps(pod: Pod) -> Iterator[str]:
         yield f'mkdir -p {place}/..one; printf %s "$PARTSTREAM_SERVE_TOKEN" > {place}/..one/token'
         yield of_file.replace(place, f"{place}/..one/token")
         yield f"ln -s ..one {place}/..data; ln -s ..data/token {place}/token"
+    # After the volumes: a clone in /tmp would be below one of them.
+    yield from _shown(dict.fromkeys([str(PROJECT), sys.prefix, sys.base_prefix]))
     assert of_container == {
         "allowPrivilegeEscalation": False,
         "readOnlyRootFilesystem": True,
