@@ -209,9 +209,10 @@ FAST = frozenset(
 
 
 LONGEST = (
-    "tests/projects",
-    "tests/docs/test_tutorials.py",
     "tests/docs/test_site.py",
+    "tests/docs/test_tutorials.py",
+    "tests/projects",
+    "packages/partstream-agents/tests/agents/test_acp_hostile.py",
     "packages/partstream/tests/serving/test_limits.py",
     "packages/partstream-hub/tests/cli/test_hub_guide.py",
     "packages/partstream-hub/tests/cli/test_pod.py",

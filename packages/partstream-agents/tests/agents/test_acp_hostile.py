@@ -243,7 +243,7 @@ HOSTILE = {
 def test_a_hostile_server_over_http_is_left_out_by_its_reason_and_others_are_used(
     kind: Any, hostile: tuple[bytes, bytes, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("partstream_agents.acp.tools._START_SECONDS", 5.0)
+    monkeypatch.setattr("partstream_agents.acp.tools._START_SECONDS", 2.0)
 
     async def test() -> None:
         async with http_server(lambda _request: hostile) as url, http_server(usual([TOOL], {"content": []})) as other:
