@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from partstream.codec.json_codec import dumps
 from partstream.conversation.preparation import RequestSettings, SystemAs
 from partstream.conversation.provider_state import encode_state
-from partstream.errors import UpstreamFailureError
+from partstream.errors import AnswerTooLargeError, UpstreamFailureError
 from partstream.lm.outputs import ErrorMode, Finish, Outcome, StreamOptions, ThinkingMode, Unmapped
 from partstream.lm.parts import TextPart, UnifiedFinishReason
 from partstream.lm.provider import LanguageModelChatProvider
@@ -1314,6 +1315,20 @@ class Way:
     def commit(self) -> None:
         self.has_begun = True
         self.came.append(b"begun")
+
+    def end(self, *, is_whole: bool) -> None:
+        self.is_whole = is_whole
+
+
+def test_an_answer_that_a_bound_of_ours_ends_is_over_and_nothing_after_it_goes_on() -> None:
+    call = {"index": 0, "id": "c", "function": {"name": "f", "arguments": "a" * 1000}}
+    event = b"data: %b\n\n" % dumps({"choices": [{"index": 0, "delta": {"tool_calls": [call]}}]})
+    way = Way()
+    reader = LookingReader(lambda: StreamReader("chat-completions"), way, (b"\n\n",))
+    outputs = next(said for _ in range(200) if (said := reader.feed(event * 20)) and isinstance(said[-1], Finish))
+    assert isinstance(outputs[-1].error, AnswerTooLargeError)
+    assert (reader.finished, way.is_whole) == (True, False)
+    assert sum(map(len, way.came)) < 2 * 2**20
 
 
 @every_vendor

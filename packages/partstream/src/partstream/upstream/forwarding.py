@@ -32,7 +32,7 @@ from partstream.codec.json_codec import JSONDecodeError, dumps, dumps_text, load
 from partstream.codec.sse import DEFAULT_MAX_EVENT_SIZE
 from partstream.conversation.preparation import RequestSettings
 from partstream.conversation.provider_state import ORIGIN, PLACE, STATE_MARK, open_state
-from partstream.errors import EventTooLargeError, LanguageModelError
+from partstream.errors import AnswerTooLargeError, EventTooLargeError, LanguageModelError
 from partstream.lm.outputs import ErrorMode, Finish, Outcome, StreamOptions, StreamOutput, Unmapped
 from partstream.protocols.serve import MODEL, WireRequest, path_for_model
 
@@ -487,6 +487,9 @@ class LookingReader:
                 self._last, outputs = outputs, []
                 self.ending = _is_good(self._last)
                 self.failing = False
+                if isinstance(self._last[-1], Finish) and isinstance(self._last[-1].error, AnswerTooLargeError):
+                    self._over(is_whole=False)  # by a bound of ours: what else the upstream says is not the client's
+                    return self._last
         whole = data if not borders.waits and data.endswith(self._ends) else borders.feed(data)
         if self._hides is not None and self._hides(whole):
             whole = self._shown(whole, self._hides)
