@@ -264,7 +264,7 @@ def test_one_module_imports_the_driver_of_postgres() -> None:
 RATCHETS = {
     "modules": 356,
     "lines": 131_700,
-    "lines of the wires": 30_500,
+    "lines of the wires": 30_510,
     "functions per 1,000 lines": 62.2,
     "modules of less than 80 lines": 39,
     "modules with one importer, of their own package": 35,

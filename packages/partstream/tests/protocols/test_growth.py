@@ -51,6 +51,7 @@ RUNS = {
 }
 """What an agent of AG-UI can send."""
 
+ERROR = {"type": "error", "error": {"type": "server_error", "code": "c", "message": "m"}}
 SMALL = 60
 MOST_GROWTH = 2.2
 
@@ -79,7 +80,11 @@ def _instructions(case: HostileCase, size: int) -> int:
 
 @pytest.mark.parametrize(
     "case",
-    [*CASES, *(HostileCase(name, "ag-ui", make, 1000) for name, make in RUNS.items())],
+    [
+        *CASES,
+        *(HostileCase(name, "ag-ui", make, 1000) for name, make in RUNS.items()),
+        HostileCase("errors", "openresponses", lambda size: sse([ERROR] * size), 1000),
+    ],
     ids=lambda case: case.name,
 )
 def test_twice_as_many_events_take_twice_the_work(case: HostileCase) -> None:

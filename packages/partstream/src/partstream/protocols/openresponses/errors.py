@@ -159,7 +159,12 @@ def incomplete_reason(reason: FinishReason | None) -> str:
 
 
 def failure(*reports: JSONObject) -> UpstreamFailureError:
-    """Merges all reports of a failure into one error; later reports win.
+    """The one error of all reports of a failure."""
+    return ERRORS.read_failure(merged(*reports))
+
+
+def merged(*reports: JSONObject) -> JSONObject:
+    """All reports of a failure as one; later reports win.
 
     A report is an `error` event, nested (the specification, and the live OpenAI API) or flat (OpenAI's
     documentation), or the `error` object of a failed response.
@@ -170,7 +175,7 @@ def failure(*reports: JSONObject) -> UpstreamFailureError:
         flat = {name: report.get(name) for name in ("code", "message", "param", "retry_after")}
         inner = nested if isinstance(nested, dict) else {"message": nested}
         fields |= {name: value for one in (flat, inner) for name, value in one.items() if value not in (None, "")}
-    return ERRORS.read_failure({"error": fields})
+    return {"error": fields}
 
 
 def _count(source: Any, name: str) -> int | None:

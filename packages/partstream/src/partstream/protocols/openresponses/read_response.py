@@ -38,7 +38,16 @@ from partstream.lm.parts import FinishReason, RefusalPart, ThinkingPart, Unified
 from partstream.protocols import read_response as base
 from partstream.protocols.calls import check_number
 from partstream.protocols.files import Files, picture_in
-from partstream.protocols.openresponses.errors import ERRORS, failure, finish_reason, mapping, sequence, text, usage
+from partstream.protocols.openresponses.errors import (
+    ERRORS,
+    failure,
+    finish_reason,
+    mapping,
+    merged,
+    sequence,
+    text,
+    usage,
+)
 from partstream.protocols.openresponses.tool_calls import RULES_OF_TEXTS, CallEvents, Item, Items, of_kind
 from partstream.protocols.read_response import FOLD_AT, EmittedPrefix, JSONObject, identifier, index, nothing, rows
 
@@ -327,7 +336,7 @@ class OpenResponsesStream(base.EventReader):
         self._carried_keys: set[Hashable] = set()
         self._compacted = False  # whether the upstream has summarised the conversation
         self._counted: set[tuple[str, int | str | None]] = set()
-        self._reports: list[JSONObject] = []
+        self._failed: JSONObject | None = None  # of all that said that the response failed
         self._response: JSONObject = {}  # of the terminal event
         self._response_id: str | None = None
         self._model: str | None = None
@@ -385,8 +394,8 @@ class OpenResponsesStream(base.EventReader):
 
     def _report(self, event: JSONObject, outputs: Outputs) -> None:
         self._release(outputs)
-        self._reports.append(event)
-        self._error = failure(*self._reports)
+        self._failed = merged(self._failed or {}, event)
+        self._error = failure(self._failed)
 
     def _terminal(self, event: JSONObject, outputs: Outputs) -> None:
         said = event["type"].removeprefix("response.")
@@ -398,7 +407,7 @@ class OpenResponsesStream(base.EventReader):
         if word == "cancelled" and said != "incomplete" and not response.get("error"):
             response = {**response, "error": {"code": word, "message": "the response was cancelled"}}
         self._response = response
-        status = "failed" if self._reports or response.get("error") else said
+        status = "failed" if self._failed is not None or response.get("error") else said
         self._calls.ended.response_id = self._response_id
         error: LanguageModelError | None = None
         try:
@@ -410,7 +419,7 @@ class OpenResponsesStream(base.EventReader):
             error = wrong
         self._release(outputs)
         if status == "failed" or error is not None:
-            error = error or failure(*self._reports, response)
+            error = error or failure(self._failed or {}, response)
             self._emit_finish(Outcome.FAILED, FinishReason(UnifiedFinishReason.ERROR, said), outputs, error)
             return
         outputs += self._citations.at_end()
