@@ -243,7 +243,7 @@ def test_a_caller_has_a_share_of_the_sockets_and_others_have_theirs() -> None:
         status, body = refused.sent
         assert status["status"] == 429
         assert json.loads(body["body"])["error"]["message"].startswith(
-            "2 WebSockets of yours are open, which is the limit;"
+            "you have 2 WebSockets open, which is the limit for one caller;"
         )
         other = await opening("b").opened()
         assert said(await other.turn(input="Count from 1 to 2.", store=False)) == "1, 2"

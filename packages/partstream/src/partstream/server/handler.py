@@ -163,10 +163,10 @@ class ServerState:
         """Counts a WebSocket of a caller until :meth:`close_socket`: idle ones must not take the connections of all.
 
         Raises:
-            RequestFailedError: He has as many as one caller may have.
+            RequestFailedError: The caller has as many as one caller may have.
         """
         if self._open_sockets[caller.name] >= (most := self.settings.caller_sockets):
-            said = f"{most:,} WebSockets of yours are open, which is the limit; close one"
+            said = f"you have {most:,} WebSockets open, which is the limit for one caller; close one"
             failure = ServedFailure(FailureKind.RATE_LIMITED, said, retry_after=requests.RETRY_SECONDS)
             raise requests.RequestFailedError(failure)
         self._open_sockets[caller.name] += 1
