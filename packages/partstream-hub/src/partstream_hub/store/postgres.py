@@ -55,11 +55,13 @@ _WORDS: Final = {
     "day_of_time": "CAST(floor(time / 86400) AS BIGINT)",
     "now": "CAST(extract(epoch FROM clock_timestamp()) AS BIGINT)",
 }
-_BEGIN: Final = {
+_BEGIN: Final[Mapping[Access, Sequence[str]]] = {
     Access.READ: ("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",),
-    Access.WRITE: ("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE",),
-    Access.WRITE_DURABLY: ("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE", "SET LOCAL synchronous_commit TO on"),
+    Access.WRITE: (),
+    Access.WRITE_DURABLY: ("BEGIN", "SET LOCAL synchronous_commit TO on"),
 }
+"""How a transaction begins. In a pipeline, what is said up to a synchronization is a transaction of itself: two
+statements less for those for which answers wait."""
 _SHOWABLE: Final = re.compile(r"[\w./:,-]*", re.ASCII)
 _PORTS: Final = re.compile(r"[\d,]*", re.ASCII)
 _TAKEN_BACK: Final = (errors.SerializationFailure, errors.DeadlockDetected)
@@ -106,13 +108,14 @@ class _Connection:
         self._wire.send_flush_request()
         return self._read()
 
-    def end(self, statement: str) -> None:
-        """Says how a transaction ends, and waits for that."""
+    def end(self, statement: str = "") -> None:
+        """Ends a transaction, with a statement where it began with one or is taken back, and waits for that."""
         if len(self._names) > _MOST_PLANNED:
             self._wire.send_query_params(b"DEALLOCATE ALL", None)
             self._names.clear()
             self._unread.append(False)
-        self.send(statement)
+        if statement:
+            self.send(statement)
         self._wire.pipeline_sync()
         self._unread.append(False)
         self._read()
@@ -232,7 +235,7 @@ class PostgresStore(HubStore):
             work.is_committing = True
             if connection.ends is not None:
                 connection.ends += _COMMIT_SECONDS
-            connection.end("COMMIT")
+            connection.end("COMMIT" if _BEGIN[access] else "")
         except psycopg.Error:
             self._disconnect()
             raise
@@ -286,7 +289,7 @@ class PostgresStore(HubStore):
 
 _LIMITS: Final = (
     f"-c statement_timeout={_STATEMENT_SECONDS * 1000} -c idle_in_transaction_session_timeout=30000"
-    " -c synchronous_commit=off"
+    " -c synchronous_commit=off -c default_transaction_isolation=read\\ committed -c default_transaction_read_only=off"
 )
 """Durable transactions wait for the disk, the others do not: one statement less for each of them."""
 
