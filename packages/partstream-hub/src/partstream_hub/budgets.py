@@ -11,7 +11,8 @@ A window of a budget has a `limit`, what is `spent`, and what is `reserved` for 
 So nothing is known of money but what the database says, and any number of workers on any number of machines share it.
 Each worker has one thread that uses the database. It takes all waiting work into one transaction: what has ended, then
 what runs, then what begins. An answer waits for the transaction of its reservation alone. An ended answer wakes none:
-it goes with the next transaction, or after `batch_seconds`. An answer without a budget waits for nothing. Where the
+it goes with others that have ended, after `batch_seconds` at most, and before an answer is refused: an answer that
+begins does not wait for the row of another. An answer without a budget waits for nothing. Where the
 database is a file without another writer now, or a Postgres that is near, a short transaction is carried out on the
 event loop, because to wake the thread takes longer (docs/decisions/0024-the-hubs-database.md).
 
@@ -193,7 +194,8 @@ async def answered(answer: Awaitable[T], seconds: float | None) -> T:
         raise values.StoreUnreachableError("it does not answer", _LONGEST_RETRY) from None
 
 
-_FEW_ENDED: Final = 8  # the ended answers with which a batch is still short
+_FEW_ENDED: Final = 8
+"""The ended answers that go with the next one that begins; with more, a batch is not short."""
 _SHORT_SECONDS: Final = 0.005
 _PAUSES_AFTER_A_SLOW_ONE: Final = 50
 """How many times its own length no other transaction is carried out on the event loop."""
@@ -357,7 +359,7 @@ class HubWorker:
             raise BudgetsUnreachableError(_AWAY, _LONGEST_RETRY)
         found: asyncio.Future[Granted | Refused] = loop.create_future()
         self._reserves.append((reserve, found))
-        self._flush()
+        self._flush(with_ended=not reserve.is_whole or len(self._ended) >= _FEW_ENDED)
         if found.done():
             return found.result()
         try:
@@ -376,7 +378,7 @@ class HubWorker:
         return extended
 
     def end(self, ended: Settle | Drop) -> None:
-        """Ends a reservation, with the next transaction."""
+        """Ends a reservation, with others."""
         self._ended.append(ended)
         self._bytes += _content_bytes(ended)
         self._flush_later(self._settings.batch_seconds)
@@ -387,9 +389,9 @@ class HubWorker:
         if self._flushing is None:
             self._flushing = asyncio.get_running_loop().call_later(seconds, self._flush)
 
-    def _flush(self) -> None:
+    def _flush(self, *, with_ended: bool = True) -> None:
         """Hands all that waits to the thread, unless it has work; then it follows."""
-        if self._flushing is not None:
+        if with_ended and self._flushing is not None:
             self._flushing.cancel()
             self._flushing = None
         if self._batch_began is not None or self._has_ended:
@@ -397,7 +399,7 @@ class HubWorker:
         loop = asyncio.get_running_loop()
         reserves = [one for one in self._reserves if not one[1].done()]
         extends, self._reserves, self._extends = self._extends, [], []
-        ended = [self._ended.popleft() for _ in range(min(len(self._ended), _MOST_ENDED))]
+        ended = [self._ended.popleft() for _ in range(min(len(self._ended), _MOST_ENDED * with_ended))]
         if not (reserves or extends or ended):
             self._idle.set()
             return
@@ -455,6 +457,9 @@ class HubWorker:
         for (reserve, answered), found in zip(reserves, result.reserved, strict=True):
             if isinstance(found, Granted):
                 self._windows.update(found.windows)
+            elif self._ended and not batch.ended:  # which may make room for it
+                self._reserves.append((reserve, answered))
+                continue
             if not answered.done():
                 answered.set_result(found)
             elif isinstance(found, Granted):  # its request has ended

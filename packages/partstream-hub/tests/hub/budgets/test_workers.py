@@ -3,11 +3,13 @@
 import asyncio
 import json
 import random
+from dataclasses import replace
 from pathlib import Path
 
-from hub.budgets.crowd import TEAM, Crowd, Observer, new_worker, spent_refusals
+from hub.budgets.crowd import QUICK, TEAM, Crowd, Observer, new_worker, row, spent_refusals
 from hub.overshoots import note_overshoots, overshoots
 from hub.stores import HubDatabase
+from partstream_hub.directory import Need
 from partstream_hub.store.store import HubStore
 
 
@@ -56,3 +58,27 @@ def test_three_workers_share_a_budget_to_the_last_unit(hub_database: HubDatabase
     (window,) = store.open_windows([TEAM]).values()
     assert (window.reserved, window.spent) == (0, sum(charged.values()))
     assert not list((tmp_path / "locks").iterdir())
+
+
+def test_an_answer_that_begins_takes_rows_of_others_along_only_where_it_needs_their_room(
+    hub_database: HubDatabase, tmp_path: Path
+) -> None:
+    store = hub_database.migrated()
+    patient = replace(QUICK, batch_seconds=60.0)
+    worker = new_worker(hub_database.store(), tmp_path / "locks", patient)
+    small, all_of_it = Need(TEAM, 1_000, 1_000), Need(TEAM, TEAM.limit - 100, TEAM.limit - 100)
+
+    async def run() -> None:
+        await worker.start()
+        for number in range(3):
+            reserved = await worker.reserve(row(f"a{number}"), [small], is_whole=True)
+            reserved.settle({TEAM.id: 10}, row(f"a{number}"))
+        assert charges_in_ledger(store) == {}
+        (await worker.reserve(row("b"), [all_of_it], is_whole=True)).drop()
+        assert charges_in_ledger(store) == {f"a{number}": 10 for number in range(3)}
+        await worker.stop()
+
+    asyncio.run(asyncio.wait_for(run(), 30))
+    assert store.check() == []
+    (window,) = store.open_windows([TEAM]).values()
+    assert (window.reserved, window.spent) == (0, 30)
