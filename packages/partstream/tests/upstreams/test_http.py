@@ -72,6 +72,17 @@ def test_a_request_goes_where_the_client_would_send_it(scheme: str, host: str, t
     assert place.origin == (scheme, parsed.raw_host.decode(), port, None)
 
 
+def test_a_cookie_of_an_answer_does_not_go_with_the_next_request():
+    async def test() -> None:
+        replies = document(200, b"{}", headers=[("set-cookie", "sid=1; path=/")]), FINE
+        async with server_of(*replies) as (url, requests), aclosing(UpstreamHTTP(configuration(url))) as http:
+            for _ in range(2):
+                assert (await http.fetch("/v1/models", {})).status == 200
+            assert [request.headers.get("cookie") for request in requests] == [None, None]
+
+    run(test())
+
+
 # ---- keys ----
 
 

@@ -170,8 +170,7 @@ class UpstreamHTTP:
         traced: dict[str, str] = {}
         if (tracing := sys.modules.get(_TRACE_CONTEXT)) is not None:
             tracing.TraceContextTextMapPropagator().inject(traced)
-        is_usual = not traced and not connections.cookies
-        if is_usual and self._last is not None and self._last[0] == of:
+        if not traced and self._last is not None and self._last[0] == of:
             return self._last[1]
         sent = self._own_headers(request, key)
         place = place_of(self._configuration.base_url, request.path, request.query)
@@ -181,13 +180,9 @@ class UpstreamHTTP:
         # What a server wants by default gives way to what the protocol has chosen for this request.
         headers = {**traced, **self._headers_of_server, **request.headers, **sent}
         headers = {"host": place.host, **_USUAL_HEADERS, **headers}
-        if connections.cookies:
-            asked = httpx2.Request("GET", place.url, headers=headers)
-            connections.cookies.set_cookie_header(asked)
-            headers = dict(asked.headers)
         own = frozenset(name.lower() for name in request.own_headers)
         head = OutboundHead(request.method, place, headers, sent, self._secrets, self._keys, own)
-        if is_usual:
+        if not traced:
             self._last = of, head
         return head
 
@@ -522,7 +517,6 @@ class Connections:
         self._transport: DirectTransport | ProxyTransport | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self.proxy: Proxy | None = None
-        self.cookies: httpx2.Cookies | None = None
 
     def open(self) -> DirectTransport | ProxyTransport:
         """Makes what the running event loop needs, once; connections cannot move to another.
@@ -532,23 +526,18 @@ class Connections:
         """
         loop = asyncio.get_running_loop()
         if self._transport is None or self._loop is not loop:
-            self.proxy, self.cookies = find_proxy(self._configuration), None
+            self.proxy = find_proxy(self._configuration)
             self._transport, self._loop = make_transport(self._configuration, self.proxy), loop
         return self._transport
 
     async def send(self, head: OutboundHead, content: bytes, exchange: ExchangeTap | None) -> PlainAnswer:
-        """Sends a request and returns its answer when the head has come; its cookies are kept.
+        """Sends a request and returns its answer when the head has come.
 
         Raises:
             httpx2.TransportError: There is no answer.
         """
         place, seconds = head.place, self._configuration.timeouts.connect
         came = await self.open().send(place.origin, head.request(content, exchange), seconds)
-        sets_cookies = any([name == "set-cookie" for name, _ in came.fields])  # noqa: C419 - quicker so
-        if sets_cookies:
-            self.cookies = httpx2.Cookies() if self.cookies is None else self.cookies
-            asked = httpx2.Request(head.method, place.url)
-            self.cookies.extract_cookies(httpx2.Response(came.head.status, headers=came.fields, request=asked))
         if _client_logger.isEnabledFor(logging.INFO):
             version, reason = came.head.http_version.decode(), came.head.reason.decode("ascii", errors="ignore")
             said = f'HTTP Request: {head.method} {place.url} "HTTP/{version} {came.head.status} {reason}"'
