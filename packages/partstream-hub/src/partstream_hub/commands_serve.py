@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from partstream.lm.provider import LanguageModelChatProvider
     from partstream.server.application import ServingApp
     from partstream.server.settings import ServingSettings
-    from partstream.tokens.ledger import Ledger
     from partstream_hub.store.store import HubStore
 
 _HUB: Final = "hub"
@@ -125,17 +124,12 @@ class OpenHub:
         """Closes the database."""
         self.store.close()
 
-    def application(
-        self,
-        providers: Mapping[str, LanguageModelChatProvider],
-        settings: ServingSettings,
-        token_ledger: Ledger | None = None,
-    ) -> ServingApp:
+    def application(self, providers: Mapping[str, LanguageModelChatProvider], settings: ServingSettings) -> ServingApp:
         """The application of the worker, which uses the store from now on; if there is none, the store is closed."""
         from partstream_hub.app import hub_app  # noqa: PLC0415 - takes 0.2 s, and most servers have no hub
         from partstream_hub.hub import HubSettings  # noqa: PLC0415
 
-        hub = HubSettings(serving=settings, policy=self.policy, contact=self.contact, token_ledger=token_ledger)
+        hub = HubSettings(serving=settings, policy=self.policy, contact=self.contact)
         with ExitStack() as failing:
             failing.callback(self.store.close)
             application = hub_app(providers, self.store, hub)

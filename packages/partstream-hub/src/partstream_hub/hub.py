@@ -23,7 +23,6 @@ from partstream.protocols.failures import FailureKind, ServedFailure
 from partstream.server.clients import Caller, KeyPlace
 from partstream.server.requests import RequestFailedError
 from partstream.server.settings import ServingSettings
-from partstream.tokens.ledger import Ledger
 from partstream.upstream.endpoint import Secret
 from partstream_hub.budgets import HubWorker, WorkerSettings
 from partstream_hub.directory import Directory, Key, Person, may_use
@@ -243,4 +242,3 @@ class HubSettings:
     policy_seconds: float = 5.0  # a request that it does not decide in this time is refused
     contact: str = ""  # whom refusals name to ask for more; empty for the names of the admins
     clock: Callable[[], float] = time.time  # in seconds since 1970, for the ledger and for keys that expire
-    token_ledger: Ledger | None = None  # of the worker's providers: what it learns of tokens, all workers know

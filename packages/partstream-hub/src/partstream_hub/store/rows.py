@@ -4,8 +4,7 @@ Rows are locked in one order everywhere: the worker, reservations, ledger rows b
 transactions wait for each other once, and never in a circle.
 
 The directory is read as a whole and written as the difference of two. An answer is entered into the ledger and charged
-once. Batches of what workers learn of tokens are numbered under a lock, so that a worker that has read up to one has
-missed none. :func:`broken_invariants` checks what always holds, over all rows at one moment.
+once. :func:`broken_invariants` checks what always holds, over all rows at one moment.
 """
 
 from __future__ import annotations
@@ -568,56 +567,6 @@ def forget_contents_of(work: Transaction, before: float, teams: Sequence[str]) -
     """Deletes what is kept of the people of some teams, or without teams of all others; how much that was."""
     statement = SQL[f"forget contents of {'teams' if teams else 'others'}"]
     return len(work.rows(statement.format(places=places(len(teams))), (before, *teams)))
-
-
-# ---- What workers learn of tokens ----
-
-SERIES: Final = "sample"
-"""The kind of facts that are kept in a series: none takes the place of another, and only the newest count."""
-SERIES_LENGTH: Final = 12  # how many facts of a series are kept; `tokens/records.py` looks at no more
-_MOST_KEPT: Final = 100_000  # how many facts are kept; a ledger keeps as many counts
-_TRIMMED_EVERY: Final = 64
-
-
-def exchange_learned(
-    work: Transaction, worker: str, rows: Sequence[values.LearnedRow], since: int, most: int = 2_000
-) -> values.LearnedBatch:
-    """Keeps what a worker has learned, and brings what others have since a batch. Can be repeated as it is.
-
-    Batches are read whole, so that there may be more than `most`.
-    """
-    newest = _keep(work, worker, rows) if rows else work.rows(SQL["batch"])[0][0]
-    page = work.rows(SQL["last batch of a page"], (since, most - 1))
-    # A batch is read as a whole, so that the next question can begin after it.
-    last = page[0][0] if page else newest
-    found = work.rows(SQL["new facts"], (since, last))
-    owners = sorted({owner for _, kind, owner, _, _ in found if kind == SERIES})
-    return values.LearnedBatch(
-        last,
-        tuple(values.LearnedRow(*row) for *row, learned_by in found if row[1] != SERIES and learned_by != worker),
-        {
-            owner: tuple(
-                values.LearnedRow(*row)
-                for row in reversed(work.rows(SQL["facts of a series"], (SERIES, owner, SERIES_LENGTH)))
-            )
-            for owner in owners
-        },
-        last < newest,
-    )
-
-
-def _keep(work: Transaction, worker: str, rows: Iterable[values.LearnedRow]) -> int:
-    ((batch,),) = work.locked(SQL["batch"])
-    batch = int(batch) + 1
-    work.run(SQL["next batch"], (batch,))
-    ordered = sorted({row.key: row for row in rows}.values())
-    for row in ordered:
-        work.run(SQL["keep a fact"], (row.key, row.kind, row.owner, batch, worker, row.value))
-    for owner in sorted({row.owner for row in ordered if row.kind == SERIES}):
-        work.run(SQL["trim a series"], (SERIES, owner, SERIES, owner, SERIES_LENGTH))
-    if batch % _TRIMMED_EVERY == 0:
-        work.run(SQL["trim facts"], (_MOST_KEPT,))
-    return batch
 
 
 # ---- Invariants ----

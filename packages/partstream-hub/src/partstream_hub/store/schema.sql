@@ -70,7 +70,7 @@ CREATE TABLE hub_contents (
 );
 CREATE INDEX hub_contents_by_time ON hub_contents (time);
 
--- Version 3: the day of an answer, for figures of a month; what the workers learn of tokens.
+-- Version 3: the day of an answer, for figures of a month. Nothing reads hub_learned and hub_learned_batch any more.
 ALTER TABLE hub_ledger ADD COLUMN day BIGINT NOT NULL DEFAULT 0;
 UPDATE hub_ledger SET day = {day_of_time};
 CREATE INDEX hub_ledger_by_day ON hub_ledger (day, person);

@@ -66,28 +66,6 @@ DELETE FROM hub_join_codes WHERE expires_at <= ?;
 DELETE FROM hub_join_codes WHERE digest = ? AND expires_at > ?
     RETURNING person, label, key_expires_at, key_models;
 
--- ---- What workers learn of tokens ----
-
--- batch
-SELECT batch FROM hub_learned_batch;
--- next batch
-UPDATE hub_learned_batch SET batch = ?;
--- keep a fact
-INSERT INTO hub_learned (key, kind, owner, batch, worker, value) VALUES (?, ?, ?, ?, ?, ?)
-    ON CONFLICT (key) DO UPDATE SET batch = excluded.batch, worker = excluded.worker, value = excluded.value;
--- trim a series
-DELETE FROM hub_learned WHERE kind = ? AND owner = ? AND key NOT IN
-    (SELECT key FROM hub_learned WHERE kind = ? AND owner = ? ORDER BY batch DESC, key DESC LIMIT ?);
--- trim facts
-DELETE FROM hub_learned WHERE batch <= (SELECT batch FROM hub_learned ORDER BY batch DESC LIMIT 1 OFFSET ?);
--- last batch of a page
-SELECT batch FROM hub_learned WHERE batch > ? ORDER BY batch LIMIT 1 OFFSET ?;
--- new facts
-SELECT key, kind, owner, value, worker FROM hub_learned WHERE batch > ? AND batch <= ? ORDER BY batch, key;
--- facts of a series
-SELECT key, kind, owner, value FROM hub_learned WHERE kind = ? AND owner = ?
-    ORDER BY batch DESC, key DESC LIMIT ?;
-
 -- ---- Invariants ----
 
 -- sums of windows

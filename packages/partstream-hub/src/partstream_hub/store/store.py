@@ -179,7 +179,3 @@ class HubStore:
 
     contents = _transaction(tables.contents, values.Access.READ)
     forget_contents_of = _transaction(tables.forget_contents_of, values.Access.WRITE)
-
-    # ---- what workers learn of tokens ----
-
-    exchange_learned = _transaction(tables.exchange_learned, values.Access.WRITE)

@@ -134,24 +134,6 @@ class DirectoryRecord:
     after: Mapping[str, Any] | None
 
 
-class LearnedRow(NamedTuple):
-    """A fact about tokens that one worker has learned and all use; `app.py` knows what is in it."""
-
-    key: str  # what it is about: a later fact with the same key takes its place
-    kind: str
-    owner: str  # such as a family of models
-    value: str
-
-
-class LearnedBatch(NamedTuple):
-    """What other workers have learned."""
-
-    batch: int  # the number to ask with the next time
-    rows: tuple[LearnedRow, ...]  # the oldest first; without those that are kept in a series
-    series: Mapping[str, tuple[LearnedRow, ...]]  # the newest facts of each that has grown, of all workers, by owner
-    has_more: bool
-
-
 # ---- Errors ----
 
 

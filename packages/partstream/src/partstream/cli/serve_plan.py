@@ -296,12 +296,7 @@ class AnswerLines:
 class OpenedHub(Protocol):
     """The hub that a plan chooses, whose database is open."""
 
-    def application(
-        self,
-        providers: Mapping[str, LanguageModelChatProvider],
-        settings: ServingSettings,
-        token_ledger: Ledger | None = None,
-    ) -> ServingApp:
+    def application(self, providers: Mapping[str, LanguageModelChatProvider], settings: ServingSettings) -> ServingApp:
         """The application, which uses the database from now on; if there is none, the database is closed.
 
         Raises:
@@ -754,7 +749,7 @@ class Opened:
 
             made = app(providers.by_name, settings)
         else:
-            made = hub.application(providers.by_name, settings, providers.ledger)
+            made = hub.application(providers.by_name, settings)
         return cls(providers, settings, limits, plan.observers(), made, hub)
 
     @asynccontextmanager

@@ -348,7 +348,7 @@ class TokenAccounting:
         unattributed = unattributed_tokens(estimate.reported_tokens, estimate.items, reported)
         rows = attributed_rows(estimate.items, unattributed)
         if rows:
-            self._ledger.keep_counts(scope.name, rows, are_reported=True)
+            self._ledger.keep_counts(scope.name, rows)
         of_tools = rows.get(estimate.tools_digest)
         tools = estimate.tools.tokens if of_tools is None or of_tools.reported is None else of_tools.reported
         row = records.TotalRow(estimate.tools_digest, tools, reported)

@@ -24,7 +24,7 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar
 
-from partstream.codec.checks import LAST_TIME, MOST_DOLLARS, MOST_TOKENS, as_amount, as_count, replace, storable_text
+from partstream.codec.checks import LAST_TIME, MOST_DOLLARS, MOST_TOKENS, as_amount, as_count, storable_text
 from partstream.codec.system import DATA
 from partstream.lm.cancellation import EventEmitter
 from partstream.tokens import ledger_file, records
@@ -33,7 +33,7 @@ from partstream.tokens.families import CountSource
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from partstream.tokens.records import Digest, Fact, TellFact, UsageRow
+    from partstream.tokens.records import Digest, UsageRow
 
 _logger = logging.getLogger("partstream.tokens")
 _IN_MEMORY: Final = 20_000
@@ -83,8 +83,6 @@ class Ledger:
     Attributes:
         name: The random name that marks the usage that this ledger writes; None without a file.
         did_learn: Fires with a family when an answer of any upstream taught something about it.
-        tell: Takes every fact that an upstream reports to this ledger; None if no other ledger needs them.
-        taken_refusals: The number of refusals that came from other ledgers.
     """
 
     def __init__(self, path: Path | None = None) -> None:
@@ -102,11 +100,7 @@ class Ledger:
         self._totals: _Memory[tuple[records.TotalRow, ...]] = _Memory()
         self._samples: dict[str, tuple[records.Sample, ...]] = {}
         self._limits: dict[str, dict[str, records.LimitRow]] = {}
-        self._told_limits: dict[str, dict[str, records.LimitRow]] = {}
-        self._told_refusals: dict[str, dict[str, dict[str, float]]] = {}
         self.did_learn: EventEmitter[str] = EventEmitter()
-        self.tell: TellFact | None = None
-        self.taken_refusals = 0
 
     async def read_ahead(self, wanted: records.WantedRows) -> None:
         """Reads rows that are not in memory, all at once, so that those who need them next need not wait for the file.
@@ -161,16 +155,10 @@ class Ledger:
         read = partial(self._read_of, ledger_file.READ_COUNTS, ledger_file.TOUCH_COUNT, _counts_of)
         return self._counts.find(digests, read)
 
-    def keep_counts(self, scope: str, rows: Mapping[Digest, records.CountRow], *, are_reported: bool = False) -> None:
-        """Remembers counts; the next :meth:`flush` writes them. Other ledgers get those that an upstream has just
-        reported."""
+    def keep_counts(self, scope: str, rows: Mapping[Digest, records.CountRow]) -> None:
+        """Remembers counts; the next :meth:`flush` writes them."""
         for digest, row in rows.items():
             self._counts.put(digest, scope, row)
-            if are_reported and self.tell is not None:
-                self.tell(records.CountFact(scope, digest, row))
-        self._write_counts(scope, rows)
-
-    def _write_counts(self, scope: str, rows: Mapping[Digest, records.CountRow]) -> None:
         today, name = _today(), storable_text(scope)
         parameters = [
             (digest, name, row.version, row.counted, row.source.value, row.reported, row.is_alone, row.size, today)
@@ -190,11 +178,6 @@ class Ledger:
         """Remembers the reported total of a beginning of a conversation."""
         known = self.totals([digest])[digest].get(scope, ())
         self._totals.put(digest, scope, (*(one for one in known if one.tools != row.tools), row))
-        self._write_total(scope, digest, row)
-        if self.tell is not None:
-            self.tell(records.TotalFact(scope, digest, row))
-
-    def _write_total(self, scope: str, digest: Digest, row: records.TotalRow) -> None:
         if _is_sound(row.tools_tokens, row.reported):
             parameters = (digest, storable_text(scope), row.tools, row.tools_tokens, row.reported, _today())
             self._add(ledger_file.KEEP_TOTAL, parameters)
@@ -217,8 +200,6 @@ class Ledger:
         if _is_sound(sample.ratio, sample.weight):
             self._add(ledger_file.KEEP_SAMPLE, (name, sample.ratio, sample.weight))
             self._add(ledger_file.TRIM_SAMPLES, (name, name, records.WINDOW))
-        if self.tell is not None:
-            self.tell(records.SampleFact(family, sample))
 
     def limits(self, upstream: str) -> dict[str, records.LimitRow]:
         """The input limits that an upstream reported, by model id.
@@ -232,10 +213,9 @@ class Ledger:
             for model, tokens, at in self._read(lambda file: file.read(ledger_file.READ_LIMITS, (name,))) or ()
             if _is_number(tokens) and _is_time(at)
         }
-        for known in (self._told_limits, self._limits):
-            for model, row in known.get(upstream, {}).items():
-                if model not in limits or row.learned > limits[model].learned:
-                    limits[model] = row
+        for model, row in self._limits.get(upstream, {}).items():
+            if model not in limits or row.learned > limits[model].learned:
+                limits[model] = row
         return limits
 
     def keep_limit(self, upstream: str, model: str, row: records.LimitRow) -> None:
@@ -244,8 +224,6 @@ class Ledger:
         if _is_sound(row.tokens) and _is_time(row.learned):
             names = storable_text(upstream), storable_text(model)
             self._add(ledger_file.KEEP_LIMIT, (*names, row.tokens, row.learned))
-        if self.tell is not None:
-            self.tell(records.LimitFact(upstream, model, row))
 
     def has_kept_limit(self, upstream: str, model: str) -> bool:
         """Whether an upstream reported a limit of a model to this ledger itself; does not read the file."""
@@ -253,13 +231,7 @@ class Ledger:
 
     def forget_limit(self, upstream: str, model: str) -> None:
         """Forgets the limit that an upstream reported for a model: it turned out to be wrong."""
-        self._forget_limit(upstream, model)
-        if self.tell is not None:
-            self.tell(records.LimitFact(upstream, model, None))
-
-    def _forget_limit(self, upstream: str, model: str) -> None:
-        for known in (self._limits, self._told_limits):
-            known.get(upstream, {}).pop(model, None)
+        self._limits.get(upstream, {}).pop(model, None)
         self._add(ledger_file.FORGET_LIMIT, (storable_text(upstream), storable_text(model)))
 
     # ---- refused fields ----
@@ -273,7 +245,7 @@ class Ledger:
         rows = self._read(lambda file: file.read(query, (name,)))
         if rows is None:
             return None
-        found = {model: dict(fields) for model, fields in self._told_refusals.get(upstream, {}).items()}
+        found: dict[str, dict[str, float]] = {}
         for model, field, at in rows:
             if _is_time(at):
                 found.setdefault(str(model), {})[str(field)] = at
@@ -285,43 +257,6 @@ class Ledger:
         if _is_time(learned):
             names = storable_text(upstream), storable_text(model), storable_text(field)
             self._add(ledger_file.KEEP_REFUSAL, (*names, learned))
-        if self.tell is not None:
-            self.tell(records.RefusalFact(upstream, model, field, learned))
-
-    # ---- facts of other ledgers: they are not reported again, and no file is waited for ----
-
-    def take(self, fact: Fact) -> None:
-        """Remembers a fact that an upstream reported to another ledger; the next :meth:`flush` writes it. For samples,
-        see :meth:`take_samples`."""
-        match fact:
-            case records.CountFact(scope, digest, row):
-                counts = self._counts.known(digest)
-                if counts is not None and (own := counts.get(scope)) is not None:  # how it was counted here stays
-                    row = replace(own, reported=row.reported, is_alone=row.is_alone)
-                # What is not in memory is read from the file when it is needed.
-                if counts is not None or self._thread is None:
-                    self._counts.put(digest, scope, row)
-                self._write_counts(scope, {digest: row})
-            case records.TotalFact(scope, digest, total):
-                totals = self._totals.known(digest)
-                if totals is not None or self._thread is None:
-                    others = (one for one in (totals or {}).get(scope, ()) if one.tools != total.tools)
-                    self._totals.put(digest, scope, (*others, total))
-                self._write_total(scope, digest, total)
-            case records.LimitFact(upstream, model, None):
-                self._forget_limit(upstream, model)
-            case records.LimitFact(upstream, model, records.LimitRow() as limit):
-                self._told_limits.setdefault(upstream, {})[model] = limit
-            case records.RefusalFact(upstream, model, field, learned):  # in memory alone
-                self._told_refusals.setdefault(upstream, {}).setdefault(model, {})[field] = learned
-                self.taken_refusals += 1
-
-    def take_samples(self, family: str, samples: Sequence[records.Sample]) -> None:
-        """Puts the samples that all ledgers share instead of the own ones, so that all have the same order."""
-        newest = tuple(samples[-records.WINDOW :])
-        if self._samples.get(family) != newest:
-            self._samples[family] = newest
-            self.did_learn.fire(family)
 
     # ---- usage ----
 

@@ -11,8 +11,8 @@ Calibration learns the factors that multiply estimates, by model family, from th
 ratio of a reported number to the *uncorrected* estimate of the same text, so the factor never affects its own samples:
 a ratio to corrected estimates would converge to the square root of the truth.
 
-A fact is what one ledger reports to another. The last part tells the code that runs an answer what usage was kept while
-it ran. No function here knows a file or a clock.
+The last part tells the code that runs an answer what usage was kept while it ran. No function here knows a file or a
+clock.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextvars import ContextVar
 from hashlib import sha256
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from partstream.codec.checks import dataclass
 from partstream.conversation.turns import add_fields, canonical_json
@@ -272,54 +272,6 @@ class KnownMessages:
         self._last_digests, self._last_prefixes = list(digests), prefixes
         return list(prefixes)
 
-
-# ---- Facts ----
-
-
-class CountFact(NamedTuple):
-    """The tokens of a message according to an upstream's reports; the scope is a family at its upstream."""
-
-    scope: str
-    digest: Digest
-    row: CountRow
-
-
-class TotalFact(NamedTuple):
-    """The tokens of a whole request, by the digest of its messages."""
-
-    scope: str
-    digest: Digest
-    row: TotalRow
-
-
-class SampleFact(NamedTuple):
-    """How right an estimate was, for a family or another owner of samples."""
-
-    family: str
-    sample: Sample
-
-
-class LimitFact(NamedTuple):
-    """The input limit of a model; None for one that turned out to be wrong."""
-
-    upstream: str
-    model: str
-    row: LimitRow | None
-
-
-class RefusalFact(NamedTuple):
-    """A field that a model refused, and the time of the refusal, in seconds since 1970."""
-
-    upstream: str
-    model: str
-    field: str
-    learned: float
-
-
-Fact: TypeAlias = CountFact | TotalFact | SampleFact | LimitFact | RefusalFact
-
-TellFact: TypeAlias = Callable[[Fact], object]
-"""Takes a fact; called in the thread of the event loop, while an answer ends, so it must not wait."""
 
 # ---- Calibration ----
 

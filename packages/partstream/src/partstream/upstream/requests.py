@@ -714,7 +714,6 @@ class RefusedFields:
         self._ledger = ledger
         self._clock = clock
         self._is_read = ledger is None
-        self._taken = 0
         self._learned: dict[str, dict[str, float]] = {}
         self._said: set[tuple[str, str]] = set()
 
@@ -750,10 +749,9 @@ class RefusedFields:
         self._said |= {(model_id, name) for name in names}
 
     def _read(self) -> None:
-        """Reads once what was learned before this object, and again after a refusal from another ledger."""
-        if self._ledger is None or (self._is_read and self._taken == self._ledger.taken_refusals):
+        """Reads once what was learned before this object."""
+        if self._ledger is None or self._is_read:
             return
-        self._taken = self._ledger.taken_refusals
         known = self._ledger.refusals(self._upstream)
         self._is_read = known is not None  # not in time: read again with the next request
         for model_id, learned in (known or {}).items():
