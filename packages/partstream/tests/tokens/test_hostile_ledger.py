@@ -4,6 +4,7 @@ import os
 import sqlite3
 import stat
 import sys
+import threading
 from collections.abc import Callable
 from contextlib import closing
 from datetime import UTC, date, datetime
@@ -344,3 +345,23 @@ def test_rows_of_many_answers_take_few_statements(tmp_path: Path) -> None:
     assert file.read("SELECT COUNT(*) FROM usage") == [(102,)]
     assert sum(one.startswith("INSERT") for one in said) < 10
     file.close()
+
+
+def test_a_ledger_whose_disk_is_too_slow_keeps_the_newest_rows_and_the_log_says_how_many_are_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("partstream.tokens.ledger_file._MOST_UNWRITTEN", 10)
+    ledger, disk_is_free = Ledger(tmp_path / LEDGER_NAME), threading.Event()
+    assert ledger._thread is not None
+    ledger._thread.submit(disk_is_free.wait, 20)
+    with caplog.at_level("WARNING", "partstream.tokens"):
+        for number in range(25):  # this never waits, whatever the thread does
+            ledger.keep_usage(UsageRow(NOW + number, f"m{number}", "u", None, 1, 1, None, None, None))
+            ledger.flush()
+        disk_is_free.set()
+        ledger.close()
+    kept = [row.model for row in read_usage_rows(LedgerFile(tmp_path / LEDGER_NAME), date(2020, 1, 1))]
+    assert sorted(kept) == [f"m{number}" for number in range(15, 25)]
+    assert [record.message.partition(": ")[2] for record in caplog.records] == [
+        f"{lost} rows that it could not take in time are lost" for lost in (1, 2, 4, 8)
+    ]

@@ -16,7 +16,7 @@ import logging
 import os
 import secrets
 import time
-from collections import OrderedDict, deque
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as WaitTimeoutError
@@ -91,9 +91,7 @@ class Ledger:
         if path is not None:
             self.name = secrets.token_hex(8)
             self._file = ledger_file.LedgerFile(path)
-            write = partial(_write, self._file, unwritten := deque[ledger_file.Statement]())
-            self._unwritten = unwritten
-            self._thread = ledger_file.FileThread(self, self._file, "partstream-ledger", write)
+            self._thread = ledger_file.FileThread(self, self._file, "partstream-ledger", partial(_write, self._file))
         self._new: list[ledger_file.Statement] = []
         self._late: Future[Any] | None = None
         self._counts: _Memory[records.CountRow] = _Memory()
@@ -283,9 +281,9 @@ class Ledger:
     def flush(self) -> None:
         """Has new rows written in the background: now, or with those of further flushes in a quarter of a second."""
         if self._new and self._thread is not None and self._thread.is_open:
-            self._unwritten.extend(self._new)
+            waiting = self._file.add(self._new)
             self._new = []
-            self._thread.write_soon(is_full=len(self._unwritten) >= _FULL)
+            self._thread.write_soon(is_full=waiting >= _FULL)
 
     def close(self) -> None:
         """Writes new rows and closes the file; waits for a limited time. The rows in memory stay usable."""
@@ -429,12 +427,10 @@ def _samples_of(rows: Sequence[_Row]) -> tuple[records.Sample, ...]:
     return tuple(records.Sample(ratio, weight) for ratio, weight in sound)
 
 
-def _write(file: ledger_file.LedgerFile, unwritten: deque[ledger_file.Statement]) -> None:
+def _write(file: ledger_file.LedgerFile) -> None:
     """Writes all rows that wait; runs in the thread, where an error would remain unseen, and so logs it."""
-    statements = [unwritten.popleft() for _ in range(len(unwritten))]
     try:
-        if statements:
-            file.write(statements)
+        file.write()
     except Exception:
         _logger.exception("the token ledger was not written")
 

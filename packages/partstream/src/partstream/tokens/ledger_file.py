@@ -19,6 +19,7 @@ import os
 import threading
 import time
 import weakref
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as WaitTimeoutError
@@ -28,6 +29,7 @@ from fnmatch import fnmatchcase
 from itertools import chain, groupby
 from operator import itemgetter
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar
 
 from partstream.codec.checks import LAST_TIME, MOST_DOLLARS, as_amount, as_count, dataclass, field, fields
@@ -182,7 +184,7 @@ _KEPT: Final = 3
 """The most broken files that are kept under another name."""
 
 _MOST_UNWRITTEN: Final = 20_000
-"""The most rows that wait until the file can be written; the oldest are dropped first."""
+"""The most rows that wait until the file can be written, beside those that are just written."""
 
 _TRIMMED_EVERY: Final = 256
 """The number of writes between two checks of the size."""
@@ -225,15 +227,17 @@ class _NewerFileError(Exception):
 
 
 class LedgerFile:
-    """The ledger's file, for the one thread that uses it; it and its folder are made when they are needed, for the user
-    alone."""
+    """The ledger's file, for the one thread that uses it, but for :meth:`add`; it and its folder are made when they are
+    needed, for the user alone."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._connection: sqlite3.Connection | None = None
         self._identity = (0, 0)
         self._rests_until = 0.0
-        self._unwritten: list[Statement] = []
+        self._unwritten: deque[Statement] = deque()
+        self._rows = self._lost = 0  # how many rows wait, and how many did in vain
+        self._lock = Lock()
         self._writes = 0
         self._logged: set[str] = set()
         self._is_lenient = False
@@ -244,18 +248,36 @@ class LedgerFile:
             return []
         return self._use(lambda connection: connection.execute(sql, parameters).fetchall()) or []
 
-    def write(self, statements: Sequence[Statement]) -> bool:
-        """Runs statements in one transaction; returns whether it succeeded. If not, they go with the next write."""
-        self._unwritten += statements
-        rows = sum(len(parameters) for _, parameters in self._unwritten)
-        while rows > _MOST_UNWRITTEN and len(self._unwritten) > 1:
-            rows -= len(self._unwritten.pop(0)[1])
-        if not self._unwritten:
+    def add(self, statements: Iterable[Statement]) -> int:
+        """Has statements wait for the next :meth:`write`, in any thread and at once; returns how many wait.
+
+        However slow or full the disk is, no more than :data:`_MOST_UNWRITTEN` rows wait: the oldest go.
+        """
+        with self._lock:
+            for statement in statements:
+                self._unwritten.append(statement)
+                self._rows += len(statement[1])
+            before = self._lost.bit_length()
+            while self._rows > _MOST_UNWRITTEN and len(self._unwritten) > 1:
+                lost = len(self._unwritten.popleft()[1])
+                self._rows, self._lost = self._rows - lost, self._lost + lost
+            if self._lost.bit_length() > before:  # each time that they have doubled
+                said = "problem with the token ledger %s: %d rows that it could not take in time are lost"
+                _logger.warning(said, self.path.name, self._lost)
+            return len(self._unwritten)
+
+    def write(self, statements: Iterable[Statement] = ()) -> bool:
+        """Runs statements, after those that wait, in one transaction; returns whether it succeeded. If not, all go with
+        the next write."""
+        self.add(statements)
+        with self._lock:
+            taken, self._unwritten, self._rows = self._unwritten, deque(), 0
+        if not taken or self._use(lambda connection: self._commit(connection, taken)) is not None:
             return True
-        is_written = self._use(self._commit) is not None
-        if is_written:
-            self._unwritten = []
-        return is_written
+        with self._lock:
+            later, self._unwritten, self._rows = self._unwritten, deque(), 0
+        self.add(chain(taken, later))
+        return False
 
     def note_damage(self, rows: int) -> None:
         """Logs how many rows of a query held values out of range."""
@@ -303,9 +325,9 @@ class LedgerFile:
         self._rests_until = time.monotonic() + _REST
         return False
 
-    def _commit(self, connection: sqlite3.Connection) -> bool:
+    def _commit(self, connection: sqlite3.Connection, statements: Iterable[Statement]) -> bool:
         with transaction(connection):
-            for sql, same in groupby(self._unwritten, key=itemgetter(0)):
+            for sql, same in groupby(statements, key=itemgetter(0)):
                 self._execute(connection, sql, [row for _, rows in same for row in rows])
             if self._writes % _TRIMMED_EVERY == 0:  # the oldest tenth of each full table goes
                 for table, (capacity, age) in CAPACITIES.items():
