@@ -8,6 +8,8 @@ import zlib
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from datetime import date
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -26,12 +28,18 @@ from partstream.errors import (
 )
 from partstream.lm.outputs import Finish, StreamOutput
 from partstream.protocols.reader import StreamReader
+from partstream.server.application import app
+from partstream.server.settings import AnswerObservation
+from partstream.tokens.ledger import LEDGER_NAME, open_ledger
+from partstream.tokens.ledger_file import LedgerFile, read_usage_rows
 from partstream.upstream.configuration import RetryPolicy, Timeouts
 from partstream.upstream.http import UpstreamHTTP
 from partstream.upstream.transport import UpstreamRequest
+from partstream_devtools.testing.faults import document
 from rows import one_test_for
+from serving.asgi import ask
 from upstreams.test_transport import Streamed, exchange, stream, transport_to
-from upstreams.upstreams import LIMITS, configuration, run
+from upstreams.upstreams import LIMITS, configuration, gateway_to, run, server_of
 
 ONE_ATTEMPT = RetryPolicy(attempts=1, first_wait=0.01, longest_wait=1.0)
 
@@ -463,3 +471,47 @@ def test_every_header_and_number_in_every_extreme_has_one_typed_outcome(answer: 
         assert all(count is None or 0 <= count <= 2 * MOST_TOKENS for count in counts)
 
     asyncio.run(asyncio.wait_for(test(), 30))
+
+
+CHAT, CLAUDE = "/v1/chat/completions", "/v1/messages"
+MOST = 2**27
+TOLD = {
+    "as it came": (CHAT, "chat-completions", 10**9),
+    "of another wire": (CLAUDE, "chat-completions", MOST + 1),
+    "of another wire, no number of tokens": (CLAUDE, "chat-completions", 10**12),
+    "in other words": (CLAUDE, "ollama", 10**9),
+}
+
+
+@one_test_for(("path", "protocol", "reported"), TOLD.values(), ids=TOLD)
+def test_a_report_of_more_than_an_answer_can_take_is_named_and_an_estimate_takes_its_place(
+    path: str, protocol: str, reported: int, tmp_path: Path, caplog: Any
+) -> None:
+    said = {"message": {"role": "assistant", "content": "Hello you"}, "finish_reason": "stop", "index": 0}
+    usage = {"prompt_tokens": 12, "completion_tokens": reported}
+    body = {"object": "chat.completion", "choices": [said], "usage": usage}
+    if protocol == "ollama":
+        body = {"model": "text", "message": said["message"], "done": True, "done_reason": "stop"}
+        body |= {"prompt_eval_count": 12, "eval_count": reported}
+
+    async def test() -> None:
+        ledger, seen = open_ledger(tmp_path), list[AnswerObservation]()
+        reply = document(200, json.dumps(body).encode())
+        async with server_of(reply) as (url, _), gateway_to(url, ledger, protocol=protocol) as provider:
+            application = app(provider)
+            application.on_did_finish_answer(seen.append)
+            asked = {"model": "text", "max_tokens": 20, "messages": [{"role": "user", "content": "Hi"}]}
+            answered = await ask(application, path, asked)
+            assert (answered.status, str(reported) in answered.body.decode()) == (200, path == CHAT)
+        ledger.close()
+        (one,) = seen
+        assert one.usage is not None
+        assert one.is_usage_counted
+        assert 0 < (one.usage.output_tokens or 0) < 20
+        assert [row.output_tokens for row in read_usage_rows(LedgerFile(ledger_at), date(2020, 1, 1))] == []
+
+    ledger_at = tmp_path / LEDGER_NAME
+    ledger_at.unlink(missing_ok=True)
+    run(test())
+    assert "numbers of tokens that cannot be, they count as unknown: " in caplog.text
+    assert f"_tokens: {reported}" in caplog.text

@@ -271,6 +271,9 @@ _OF_FROZEN: Final = {
 MOST_TOKENS: Final = 10**9
 """The most tokens of a request, an answer or a limit; servers without a limit report larger numbers."""
 
+MOST_TAKEN: Final = 2**27
+"""The most tokens that one answer can take: 64 calls of a model, each with the largest context window that there is."""
+
 MOST_DOLLARS: Final = 10**6
 """The most US dollars of an answer, or of a million tokens."""
 
@@ -308,7 +311,7 @@ def storable_text(text: str) -> str:
 
 
 def unusable_counts(reported: Mapping[str, object]) -> tuple[str, ...]:
-    """The token counts in an upstream's report that are no counts, each as `path: value`; at most ten.
+    """The token counts in an upstream's report of an answer that cannot be, each as `path: value`; at most ten.
 
     Args:
         reported: The upstream's own object. Numbers in fields whose path names tokens are counts.
@@ -322,7 +325,7 @@ def _find_unusable(reported: Mapping[str, object], prefix: str, found: list[str]
     for name, value in reported.items():
         path = f"{prefix}{name}"
         if isinstance(value, int | float):  # nearly always; whether something is a mapping takes longer to find out
-            if "token" in path.lower() and as_count(value) is None:
+            if "token" in path.lower() and as_count(value, MOST_TAKEN) is None:
                 found.append(f"{path:.80}: {_shown(value)}")
         elif isinstance(value, Mapping) and depth < _MOST_DEPTH:
             _find_unusable(value, f"{path}.", found, depth + 1)

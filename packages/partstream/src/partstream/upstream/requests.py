@@ -345,6 +345,7 @@ class ModelRequest:
         if self._passage is not None:
             self._passage.settle()
         await self._tokens.settled()  # the end says how far the estimate was off
+        finish = self._tokens.believed(finish)
         if self.admission is not None and finish.usage is not None:
             self.admission.report(cost_of(finish, self._tokens.pricing), finish.usage)
         self._report.end(finish)
@@ -883,14 +884,26 @@ class RequestTokens:
         if count is not None:
             self._estimate = replace(self._made, total=count)
 
-    def answered(self, finish: Finish) -> parts.DataPart | None:
-        """Learns from the end of an answer, and makes the usage part for the host; None without a reported usage."""
-        cost = cost_of(finish, self.pricing)
-        if finish.usage is not None and (unusable := unusable_counts(finish.usage.raw)):
+    def believed(self, finish: Finish) -> Finish:
+        """The end of an answer, without a usage whose input or output cannot be: none of its numbers is charged, shown
+        or kept, and an estimate takes its place."""
+        usage = finish.usage
+        if usage is None:
+            return finish
+        given, written = usage.input_tokens, usage.output_tokens
+        counts = {"input_tokens": given or 0, "output_tokens": written or 0, "total_tokens": usage.total_tokens or 0}
+        impossible = unusable_counts(counts)
+        if unusable := unusable_counts(usage.raw) or impossible:
             shown = ", ".join(unusable)
             _logger.warning(
                 "%s reports numbers of tokens that cannot be, they count as unknown: %s", self._model.id, shown
             )
+        is_whole = not impossible and (not unusable or None not in (given, written))
+        return finish if is_whole else replace(finish, usage=None)
+
+    def answered(self, finish: Finish) -> parts.DataPart | None:
+        """Learns from the end of an answer, and makes the usage part for the host; None without a reported usage."""
+        cost = cost_of(finish, self.pricing)
         if finish.edits:
             _logger.info("%s took out of the conversation by itself: %s", self._model.id, "; ".join(finish.edits))
         if finish.error is None and finish.usage is not None:

@@ -444,9 +444,8 @@ class Admission:
         money = estimate.nanodollars if cost is None else _nanodollars(cost)
         tokens = estimate.tokens if None in known else sum(one or 0 for one in known)
         window = self._bound.window * MOST_ROUNDS
-        most = Bound(window, window, self._bound.price).taken
-        if tokens > most.tokens or money > most.nanodollars > 0:
-            _logger.warning("an upstream reports more than a request can take: %s tokens are charged", estimate.tokens)
+        if money > Bound(window, window, self._bound.price).taken.nanodollars > 0:
+            _logger.warning("an upstream bills more than a request can take: %s tokens are charged", estimate.tokens)
             money, tokens = estimate
         self._add(Taken(money, tokens))
 
