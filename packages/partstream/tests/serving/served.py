@@ -9,15 +9,16 @@ from partstream.server.listening import listening_sockets
 from partstream.server.uvicorn_server import HttpServer
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    import socket
+    from collections.abc import AsyncIterator, Sequence
 
     from partstream.server.application import ServingApp
 
 
 @asynccontextmanager
-async def served(application: ServingApp) -> AsyncIterator[str]:
+async def served(application: ServingApp, sockets: Sequence[socket.socket] = ()) -> AsyncIterator[str]:
     """Yields the root URL; the end of the block waits until the server has ended."""
-    sockets = listening_sockets("127.0.0.1", 0, 30.0)
+    sockets = sockets or listening_sockets("127.0.0.1", 0, 30.0)
     port = sockets[0].getsockname()[1]
     server = HttpServer(application, sockets, drain_seconds=5.0)
     listening = asyncio.Event()

@@ -11,7 +11,7 @@ import zlib
 from asyncio import events
 from base64 import b64encode
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AsyncExitStack, contextmanager
 from functools import reduce
 from threading import get_ident
 from typing import Any
@@ -26,17 +26,21 @@ from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.failures import FailureKind, ServedFailure
 from partstream.server.application import app
 from partstream.server.clients import Caller
+from partstream.server.listening import listening_sockets
 from partstream.server.requests import RequestFailedError, json_object
-from partstream.server.settings import Admitted, EndedAnswer, ServingSettings
+from partstream.server.settings import Admitted, AnswerObservation, EndedAnswer, ServingSettings
 from partstream.server.stored_answers import SQLiteAnswers
 from partstream.upstream.configuration import Limits
+from partstream.upstream.context import MOST_HOPS
 from partstream_devtools.testing.faults import End, Head, Send, Step, document
 from rows import one_test_for
-from serving.asgi import Call, Taken, call
+from serving.asgi import Call, Taken, ask, call
 from serving.asgi_socket import Socket
+from serving.served import served
 from serving.vendors import MODEL, VENDORS, Vendor, vendor_of
 from serving.vendors import RESPONSES as RESPONSES_VENDOR
 from serving.waits import LONGEST_TURN, in_short_waits, on_known_machine
+from upstreams.upstreams import gateway_to, run
 
 MEBIBYTE = 1024 * 1024
 
@@ -703,3 +707,28 @@ def test_a_text_that_is_no_json_is_none_in_pieces(monkeypatch: pytest.MonkeyPatc
         patched.setattr(limits, "PIECE", piece)
         with pytest.raises(ValueError, match=r"."):
             limits.loads_in_pieces(text)
+
+
+# ---- Servers that ask each other ----
+
+
+@one_test_for(("first", "second"), [(CHAT, CHAT), (MESSAGES, CHAT), (MESSAGES, f"{CHAT}?stream")])
+def test_servers_that_are_each_others_upstream_end_a_request_after_a_few_rounds(first: str, second: str) -> None:
+    async def test() -> None:
+        sockets = [listening_sockets("127.0.0.1", 0, 30.0) for _ in range(2)]
+        ports = [one[0].getsockname()[1] for one in sockets]
+        async with AsyncExitStack() as stack:
+            seen = list[AnswerObservation]()
+            for own, port in zip(sockets, reversed(ports), strict=True):
+                asked = gateway_to(f"http://127.0.0.1:{port}/v1", protocol="chat-completions")
+                application = app(await stack.enter_async_context(asked))
+                application.on_did_finish_answer(seen.append)
+                await stack.enter_async_context(served(application, own))
+            path, _, form = second.partition("?")
+            for one in (first, path):
+                body = {"model": "text", "max_tokens": 9, "messages": [{"role": "user", "content": "Hi"}]}
+                said = await ask(application, one, body | ({"stream": True} if form else {}))
+                assert (said.status, "its own upstream" in said.body.decode()) == (400, True)
+            assert len(seen) == 2 * (MOST_HOPS + 1)
+
+    run(test())

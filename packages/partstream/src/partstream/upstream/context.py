@@ -176,6 +176,15 @@ RECEIVED: Final[ContextVar[Callable[[int], object] | None]] = ContextVar("partst
 meters answers sets it in the task that asks."""
 
 
+# ---- Servers on the way ----
+
+HOPS_HEADER: Final = "x-partstream-hops"
+HOPS: Final[ContextVar[int]] = ContextVar("partstream_hops", default=0)
+"""How many servers of Partstream a request has reached; a server sets it in the task that asks, and tells its upstream:
+one that asks itself, by whatever way, would take all the answers that it and others may give."""
+MOST_HOPS: Final = 8
+
+
 # ---- Logs and attempts ----
 
 

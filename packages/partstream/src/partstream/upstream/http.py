@@ -41,7 +41,7 @@ from partstream.settings.kinds import fits_header
 from partstream.settings.known_servers import server_at
 from partstream.upstream import endpoint, http_connection
 from partstream.upstream.attempts import Asking, Attempts, carry_out
-from partstream.upstream.context import CapturedRequest, ExchangeTap
+from partstream.upstream.context import HOPS, HOPS_HEADER, CapturedRequest, ExchangeTap
 from partstream.upstream.discovery import FetchResponse
 from partstream.upstream.forwarding import SEALING_HEADER
 from partstream.upstream.http_connection import (
@@ -166,7 +166,8 @@ class UpstreamHTTP:
         """The head of a request; that of the last one where nothing of it is another."""
         connections = self._connections
         connections.open()
-        of = (request.method, request.path, request.query, request.headers, request.own_headers, request.session, key)
+        session, hops = request.session, HOPS.get()
+        of = (request.method, request.path, request.query, request.headers, request.own_headers, session, key, hops)
         traced: dict[str, str] = {}
         if (tracing := sys.modules.get(_TRACE_CONTEXT)) is not None:
             tracing.TraceContextTextMapPropagator().inject(traced)
@@ -179,6 +180,8 @@ class UpstreamHTTP:
             self._secrets |= {*endpoint.secrets_in_url(proxy.url)}
         # What a server wants by default gives way to what the protocol has chosen for this request.
         headers = {**traced, **self._headers_of_server, **request.headers, **sent}
+        if hops:
+            headers[HOPS_HEADER] = str(hops)
         headers = {"host": place.host, **_USUAL_HEADERS, **headers}
         own = frozenset(name.lower() for name in request.own_headers)
         head = OutboundHead(request.method, place, headers, sent, self._secrets, self._keys, own)
