@@ -5,7 +5,7 @@ import { Backend, type BackendListener } from "./backend";
 import { Children } from "./children";
 import { SYSTEM_CLOCK, Throttle } from "./clock";
 import { sentenceOf, SidecarError, SidecarRefusedError } from "./errors";
-import { isThere, type Plan, type Surroundings } from "./launch";
+import { isFolder, isThere, type Plan, type Surroundings } from "./launch";
 import { GroupNames, DuplicateModels } from "./groups";
 import { Harness } from "./harness";
 import { Log } from "./log";
@@ -373,8 +373,11 @@ export class Application {
   /** What the plan of a start is made of: VS Code's settings and folder, and the programs of this machine. */
   #surroundings(): Surroundings {
     const { leftOut } = this.#notices;
-    const run: Run = (command, commandArguments, abandoned) =>
-      this.#children.output(command, commandArguments, PROBE_LIMIT, abandoned);
+    const run: Run = (command, commandArguments, abandoned) => {
+      const folder = api.trustedFolder();
+      const there = folder !== undefined && isFolder(folder) ? folder : undefined;
+      return this.#children.output(command, commandArguments, PROBE_LIMIT, abandoned, there);
+    };
     return {
       candidates: (abandoned) =>
         candidatesInOrder(

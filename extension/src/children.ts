@@ -4,6 +4,7 @@
  * Knows neither Python nor the protocol.
  */
 import { type ChildProcessWithoutNullStreams, spawn, type SpawnOptionsWithoutStdio } from "node:child_process";
+import { homedir } from "node:os";
 import * as l10n from "@vscode/l10n";
 
 /** Milliseconds to read the last output of an ended program, whose own children may keep the pipes open. */
@@ -66,9 +67,9 @@ export class Children {
   };
 
   // Node throws some errors of a start, and reports others as an event.
-  #spawnOrReject(command: string, commandArguments: readonly string[], reject: (error: Error) => void) {
+  #spawnOrReject(command: string, given: readonly string[], folder: string, reject: (error: Error) => void) {
     try {
-      return this.spawn(command, commandArguments, {});
+      return this.spawn(command, given, { cwd: folder });
     } catch (error) {
       reject(new ProgramError(whyNotStarted(error)));
       return undefined;
@@ -76,17 +77,24 @@ export class Children {
   }
 
   /**
-   * Runs a program to its end and returns what it printed.
+   * Runs a program to its end and returns what it printed. It runs in `folder`: where VS Code was started, often in a
+   * folder of strangers, a program such as uv may run what lies there.
    *
    * @throws {ProgramError} The program failed, printed too much, ran longer than `limit` milliseconds, or was abandoned.
    */
-  output(command: string, commandArguments: readonly string[], limit: number, abandoned?: Abandoned): Promise<string> {
+  output(
+    command: string,
+    commandArguments: readonly string[],
+    limit: number,
+    abandoned?: Abandoned,
+    folder = homedir(),
+  ): Promise<string> {
     return new Promise((resolve, reject) => {
       if (abandoned?.aborted) {
         reject(new ProgramError(l10n.t("was given up")));
         return;
       }
-      const child = this.#spawnOrReject(command, commandArguments, reject);
+      const child = this.#spawnOrReject(command, commandArguments, folder, reject);
       if (!child) return;
       let output = "";
       const settle = (reason: string | undefined): void => {

@@ -124,7 +124,9 @@ const LEFT_OUT = ["PYTHONHOME", "PYTHONSTARTUP", "PYTHONINSPECT", "PYTHONSAFEPAT
  */
 export function sidecarCommand(plan: Plan, bundledLibraries: string, environment: NodeJS.ProcessEnv): SidecarCommand {
   const kept = Object.entries(environment).filter(([name]) => !LEFT_OUT.includes(name.toUpperCase()));
-  const path = [bundledLibraries, environment["PYTHONPATH"]].filter(Boolean).join(delimiter);
+  // An empty entry, as `:/mine` has one, is the current folder; so is a relative one in it.
+  const own = (environment["PYTHONPATH"] ?? "").split(delimiter).filter(isAbsolute);
+  const path = [bundledLibraries, ...own].join(delimiter);
   return {
     executable: plan.python.executable,
     arguments: ["-P", "-m", "partstream.vscode"],
@@ -149,6 +151,6 @@ export function inFolderThatExists(
   return { ...command, directory: homedir() };
 }
 
-function isFolder(path: string): boolean {
+export function isFolder(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
 }

@@ -1,5 +1,15 @@
 import assert from "node:assert/strict";
-import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { close, fakePython, folder, models, NEW, start, until } from "./applicationWorld";
@@ -40,6 +50,24 @@ test("a wrong setting is reported although the Python in use stays the same, onc
   assert.doesNotMatch(home ?? "", /~/);
   assert.match(notAProgram ?? "", /is not a program that can be run/);
   rmSync(installed);
+});
+
+test("what looks for a Python runs in a folder that is trusted, else at home, and not where VS Code was started", async () => {
+  const [strange, where] = [mkdtempSync(join(tmpdir(), "partstream-strange-")), join(folder, "where")];
+  const uv = join(folder, "uv");
+  writeFileSync(uv, `#!/bin/sh\npwd -P >> "${where}"\necho "${NEW}"\n`);
+  chmodSync(uv, 0o755);
+  const started = process.cwd();
+  process.chdir(strange);
+  for (const isTrusted of [false, true]) {
+    Object.assign(world, { folder: strange, isTrusted });
+    assert.deepEqual(await models(start()), ["echo"]);
+    await close();
+  }
+  process.chdir(started);
+  const lines = readFileSync(where, "utf8").trim().split("\n");
+  assert.deepEqual(lines, [realpathSync(homedir()), realpathSync(strange)]);
+  for (const path of [uv, where, strange]) rmSync(path, { recursive: true });
 });
 
 test("what hangs when it is probed or started ends with the window", { timeout: 10_000 }, async () => {

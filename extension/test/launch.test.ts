@@ -56,6 +56,9 @@ test("the bundled packages come first, the current folder never, and nothing ste
   const command = sidecarCommand(await planner.current(), "/bundled", environment);
   assert.deepEqual(command.arguments, ["-P", "-m", "partstream.vscode"]);
   assert.deepEqual(command.environment, { PATH: "/bin", PYTHONPATH: ["/bundled", "/mine"].join(delimiter) });
+  const inFolder = ["", "/mine", ".", "lib", ""].join(delimiter);
+  const { environment: cleaned } = sidecarCommand(await planner.current(), "/bundled", { PYTHONPATH: inFolder });
+  assert.deepEqual(cleaned, { PYTHONPATH: ["/bundled", "/mine"].join(delimiter) });
 });
 
 test("a folder that is gone is replaced by the home folder; an extension that is gone asks for a reload", () => {
