@@ -16,7 +16,7 @@ import { resolveConfiguration, resolveNetwork, resolveProviders, resolvePython }
 import { type Sidecar, startSidecar } from "./sidecar";
 import type { Start } from "./supervisor";
 import { TokenCache } from "./tokenCache";
-import { PROBLEM_COMMANDS, ProblemsItem } from "./problems";
+import { PROBLEM_COMMANDS, ProblemsItem, withoutLinks } from "./problems";
 import * as api from "./vscodeApi";
 import { Answers } from "./vscodeAnswers";
 import { Completions } from "./vscodeCompletions";
@@ -38,7 +38,9 @@ export class Application {
   readonly #channel = vscode.window.createOutputChannel("Partstream", { log: true });
   readonly #redactor = new Redactor();
   readonly #log = new Log(this.#channel, this.#redactor);
-  readonly #notices = new Notices(this.#log, (text) => this.#redactor.redact(text));
+  /** A text as notifications and boxes show it: others may have written it. */
+  readonly #shown = (text: string): string => withoutLinks(this.#redactor.redact(text));
+  readonly #notices = new Notices(this.#log, this.#shown);
   readonly #didChange = new vscode.EventEmitter<void>();
   readonly #counts = new TokenCache(SYSTEM_CLOCK, this.#log.debug, api.toolTexts);
   readonly #waitingStatus = status.createItem("waiting", 101, l10n.t("Partstream Waiting"));
@@ -52,7 +54,7 @@ export class Application {
   );
   readonly #harness = new Harness(inform);
   readonly #loadProblems = new LoadProblems(
-    (text) => this.#redactor.redact(text),
+    this.#shown,
     (group) => this.#backend.models.invalidate(group), // Asks for the list anew, which loads the file.
   );
   readonly #ask: Ask = (method, parameters, token) =>
@@ -101,7 +103,7 @@ export class Application {
     this.#keys = new ProviderKeys({
       secrets: context.secrets,
       hide: (apiKey) => this.#redactor.rememberConfiguration({ apiKey }),
-      redact: (text) => this.#redactor.redact(text),
+      shown: this.#shown,
       changed: (isOfSettings) => (isOfSettings ? this.#backend.reconsider() : this.#events.request()),
       log: this.#log.warning,
     });
@@ -256,7 +258,7 @@ export class Application {
     return new Dialogs({
       use: (action) => this.#backend.use(action),
       running: () => this.#backend.process,
-      redact: (text) => this.#redactor.redact(text),
+      shown: this.#shown,
       hide: (secret) => this.#redactor.remember(secret),
       hideConfiguration: (configuration) => this.#redactor.rememberConfiguration(configuration),
       memory: this.context.globalState,

@@ -1,7 +1,7 @@
 /** Converts the sidecar's description of a model into the object for VS Code. */
 import * as l10n from "@vscode/l10n";
 import type * as vscode from "vscode";
-import { plain as escaped } from "./problems";
+import { plain as escaped, withoutLinks } from "./problems";
 import type { Group, LanguageModelChatInformation } from "./protocol.generated";
 
 /** A model in VS Code, which hands this very object back with every request. */
@@ -85,13 +85,13 @@ function toModel(model: LanguageModelChatInformation, group: Group | null, id: s
   // (chatProvider).
   const { imageInput, toolCalling } = capabilities;
   return {
-    id,
-    name,
+    id: unlinked(id),
+    name: unlinked(name),
     family,
-    version,
+    version: unlinked(version),
     maxInputTokens,
     maxOutputTokens,
-    ...(tooltip !== null && { tooltip }),
+    ...(tooltip !== null && { tooltip: unlinked(tooltip) }),
     ...(detail !== null && { detail }),
     capabilities: { imageInput, toolCalling },
     isUserSelectable: true,
@@ -102,6 +102,13 @@ function toModel(model: LanguageModelChatInformation, group: Group | null, id: s
     group,
     source: model.id,
   } as Model;
+}
+
+/** A text of a server without links: VS Code's editor of models takes it for Markdown whose links may run commands. */
+function unlinked(text: string): string {
+  return withoutLinks(text)
+    .replaceAll("]:", "] :")
+    .replace(/<(?=[a-z][a-z0-9+.-]*:)/gi, "< ");
 }
 
 /** The fields of a `vscode.ThemeIcon`, which is all that the host reads of it. */

@@ -124,6 +124,11 @@ export class ProblemsItem {
   }
 }
 
+/** Takes the links out of a text: of `[text](command:…)`, notifications and boxes make one that runs the command. */
+export function withoutLinks(text: string): string {
+  return text.replaceAll("](", "] (");
+}
+
 /** Escapes a name from a server, so that nothing in it is markup. */
 export function plain(name: string): string {
   return name.replace(/[\\`*_{}[\]()#+!<>|$~]/g, "\\$&").replace(/\s+/g, " ");

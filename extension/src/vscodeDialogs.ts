@@ -12,6 +12,7 @@ import { type CancellationToken, ErrorCodes, ResponseError } from "vscode-jsonrp
 import { sentenceOf } from "./errors";
 import { groupNamesIn } from "./groups";
 import type { ListView, Storage } from "./modelList";
+import { withoutLinks } from "./problems";
 import type {
   BoxParams,
   DebugInformation,
@@ -56,7 +57,8 @@ export interface DialogsParts {
   /** Calls `action` with the running process; starts one if there is none. */
   readonly use: <Said>(action: (process: Process) => Promise<Said>) => Promise<Said>;
   readonly running: () => Process | undefined;
-  readonly redact: (text: string) => string;
+  /** A text as notifications and boxes show it. */
+  readonly shown: (text: string) => string;
   /** Hides a text in all logs from now on; those of a configuration as its settings say. */
   readonly hide: (secret: string) => void;
   readonly hideConfiguration: (configuration: Readonly<Record<string, unknown>>) => void;
@@ -233,7 +235,7 @@ export class Dialogs {
     const rows = items.map(row);
     pick.items = rows.flatMap((one, place) => [...separator(items[place]?.section), one]);
     pick.placeholder = placeholder;
-    pick.prompt = prompt;
+    pick.prompt = this.parts.shown(prompt);
     pick.busy = isBusy;
     pick.matchOnDescription = true;
     pick.canSelectMany = pick.matchOnDetail = chosen !== undefined;
@@ -242,7 +244,7 @@ export class Dialogs {
       pick.onDidAccept(() => {
         const places = pick.selectedItems.flatMap(({ place }) => place ?? []);
         if (places.length > 0 || (chosen && refusal === "")) settle({ end: "answered", chosen: places });
-        else if (chosen) pick.prompt = refusal;
+        else if (chosen) pick.prompt = this.parts.shown(refusal);
       }),
     );
   }
@@ -250,7 +252,7 @@ export class Dialogs {
   #box(parameters: BoxParams, token: CancellationToken): Promise<PageReply> {
     const { box: number, heading, prompt, placeholder, value, isSecret, buttons } = parameters;
     const box = vscode.window.createInputBox();
-    box.prompt = prompt;
+    box.prompt = this.parts.shown(prompt);
     box.placeholder = placeholder;
     box.value = value;
     box.password = isSecret;
@@ -261,7 +263,7 @@ export class Dialogs {
       // The address of a link may be known, and what follows its # not.
       if (isSecret) for (const secret of [text.trim(), ...text.split("#").slice(1)]) this.parts.hide(secret);
       const checked = await this.parts.running()?.request("ui/check", { box: number, text });
-      if (typeof checked?.refusal === "string") box.validationMessage = checked.refusal;
+      if (typeof checked?.refusal === "string") box.validationMessage = withoutLinks(checked.refusal);
       else settle({ end: "answered", text });
     };
     return this.#shown(box, heading, token, (settle) =>
@@ -312,12 +314,12 @@ export class Dialogs {
   }
 
   async #message({ level, text, detail, buttons }: MessageParams): Promise<Result<"ui/message">> {
-    const said = this.parts.redact(text);
+    const said = this.parts.shown(text);
     if (level === "status") {
       vscode.window.setStatusBarMessage(said, STATUS_SHOWN);
       return { button: null };
     }
-    const options = detail === undefined ? {} : { modal: true, detail: this.parts.redact(detail) };
+    const options = detail === undefined ? {} : { modal: true, detail: this.parts.shown(detail) };
     const { showInformationMessage, showWarningMessage, showErrorMessage } = vscode.window;
     const show = { info: showInformationMessage, warning: showWarningMessage, error: showErrorMessage }[level];
     const pressed = await show(said, options, ...buttons);
@@ -325,7 +327,8 @@ export class Dialogs {
   }
 
   async #progress({ title, isCancellable }: ProgressTitle, token: CancellationToken): Promise<null> {
-    const options = { location: vscode.ProgressLocation.Notification, title, cancellable: isCancellable };
+    const shown = this.parts.shown(title);
+    const options = { location: vscode.ProgressLocation.Notification, title: shown, cancellable: isCancellable };
     await vscode.window.withProgress(options, (_, stopped) => {
       return new Promise<void>((resolve) => {
         const end = (): void => {

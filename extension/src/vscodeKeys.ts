@@ -19,7 +19,8 @@ const OF_SETTINGS = "file/";
 
 export interface ProviderKeysParts {
   readonly secrets: Pick<vscode.SecretStorage, "get" | "store" | "delete" | "onDidChange">;
-  readonly redact: (text: string) => string;
+  /** A text as notifications and boxes show it. */
+  readonly shown: (text: string) => string;
   /** Hides a key in all logs from now on. */
   readonly hide: (key: string) => void;
   /** A provider of the settings, or else one of a group, has another key now. */
@@ -129,7 +130,7 @@ export class ProviderKeys {
     const name = this.#known.get(place)?.name ?? "";
     const message = keyNeed?.hadKey ? l10n.t`${name} rejected the API key.` : l10n.t`${name} needs an API key.`;
     const button = l10n.t("Enter Key…");
-    return (await vscode.window.showInformationMessage(this.parts.redact(message), button)) === button;
+    return (await vscode.window.showInformationMessage(this.parts.shown(message), button)) === button;
   }
 
   async #handedOver(place: string, name: string): Promise<string | undefined> {
@@ -167,7 +168,7 @@ export class ProviderKeys {
     const { name, message } = this.#known.get(place) ?? { name: "", message: "" };
     const isKept = (await this.#kept(place)) !== undefined;
     const replaced = isKept ? l10n.t("It replaces the stored key; an empty box deletes that key.") : "";
-    const prompt = this.parts.redact([message, replaced].filter(Boolean).join(" "));
+    const prompt = this.parts.shown([message, replaced].filter(Boolean).join(" "));
     const box = { title: l10n.t`API Key of ${name}`, prompt, password: true, ignoreFocusOut: true };
     const key = (await vscode.window.showInputBox(box))?.trim();
     if (key === undefined || (key === "" && !isKept)) return;

@@ -22,7 +22,7 @@ export class LoadProblems implements vscode.Disposable {
   #watchers: vscode.Disposable[] = [];
 
   constructor(
-    private readonly redact: (text: string) => string,
+    private readonly shown: (text: string) => string,
     /** Hears of each group whose file was edited; null means the providers in the settings. */
     private readonly edited: (group: string | null) => void,
   ) {}
@@ -82,7 +82,7 @@ export class LoadProblems implements vscode.Disposable {
     const message = l10n.t`Partstream: ${where}: ${sentence(problem.message)} ${consequence}`;
     const [openFile, showLog] = [l10n.t("Open File"), l10n.t("Show Log")];
     const buttons = [...(place ? [openFile] : []), showLog];
-    const chosen = await vscode.window.showErrorMessage(this.redact(message), ...buttons);
+    const chosen = await vscode.window.showErrorMessage(this.shown(message), ...buttons);
     if (chosen === openFile && place) {
       const start = new vscode.Position(place.line - 1, 0);
       await vscode.window.showTextDocument(vscode.Uri.file(place.file), { selection: new vscode.Range(start, start) });

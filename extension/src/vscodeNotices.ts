@@ -29,7 +29,7 @@ export class Notices {
 
   constructor(
     private readonly log: Log,
-    private readonly redact: (text: string) => string,
+    private readonly shown: (text: string) => string,
   ) {}
 
   /** Why no process runs, as it was told; undefined where one runs or will by itself. */
@@ -107,7 +107,7 @@ export class Notices {
   async #show(message: string, remedy: Remedy | undefined): Promise<void> {
     const buttons = [...(remedy ? BUTTONS[remedy] : []), [() => l10n.t("Show Log"), "partstream.showLog"] as const];
     const commands = new Map(buttons.map(([label, command]) => [label(), command]));
-    const pressed = await vscode.window.showErrorMessage(this.redact(message), ...commands.keys());
+    const pressed = await vscode.window.showErrorMessage(this.shown(message), ...commands.keys());
     const command = commands.get(pressed ?? "");
     if (command !== undefined) await vscode.commands.executeCommand(command);
   }

@@ -20,6 +20,17 @@ test("a provider file of the settings that wants a key gets the one that the per
   assert.ok(world.clipboard.includes(FILE) && !said.includes(GATE_KEY), said);
 });
 
+test("a name makes no link in what asks for a key, and in what says why a provider is left out", async () => {
+  set("python", NEW);
+  const name = "[gated](command:x)";
+  set("providers", [{ source: FILE, name }, "[mine](command:x).py"]);
+  Object.assign(world, { folder: undefined, choices: [] });
+  await models(start());
+  await until(() => world.informed.length > 0 && world.errors.length > 0);
+  assert.deepEqual(world.informed, ["[gated] (command:x) needs an API key."]);
+  assert.match(world.errors.join(), /left out the provider \[mine\] \(command:x\)\.py/);
+});
+
 test("a provider file of a group gets the key with the next list, and a wrong key can be replaced", async () => {
   set("python", NEW);
   const configuration = { baseUrl: "", provider: FILE };

@@ -66,6 +66,7 @@ beforeEach(async () => {
     canAddGroups: true,
     groups: [],
     panels: new Map(),
+    titles: [],
     progress: new TokenSource(),
     configured: [],
     choices: [],

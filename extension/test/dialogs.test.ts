@@ -116,6 +116,36 @@ test("messages, questions and the status bar: Python gets the place of the butto
   assert.deepEqual([world.questions, world.errors], [["Join?\nThe code is sent."], ["It failed."]]);
 });
 
+test("no text of others makes a link in a message or a box, which VS Code lets run commands", async () => {
+  const [text, shown] = ["[Retry](command:lamps.off)", "[Retry] (command:lamps.off)"];
+  const list = { ...LIST, prompt: text, chosen: [], refusal: text };
+  const box = { box: 1, heading: HEADING, prompt: text, placeholder: "", value: "", isSecret: false, buttons: [] };
+  setImmediate(() => void until(() => said().length === 5).then(() => world.progress.cancel()));
+  await asked(
+    [
+      ["ui/list", list],
+      ["ui/box", box],
+      ["ui/message", { level: "info", text, buttons: [] }],
+      ["ui/message", { level: "warning", text, detail: text, buttons: [] }],
+      ["ui/message", { level: "error", text, buttons: [] }],
+      ["ui/progress", { title: text, isCancellable: true }],
+    ],
+    (pick) => {
+      assert.equal(pick.prompt, shown);
+      pick.choose();
+      assert.equal(pick.prompt, shown);
+      pick.choose("Red");
+    },
+    (input) => {
+      assert.equal(input.prompt, shown);
+      input.write(`wrong: ${text}`);
+      void until(() => input.validationMessage === `That is wrong: ${shown}.`).then(() => input.write("right"));
+    },
+  );
+  assert.deepEqual([world.informed, world.questions, world.errors], [[shown], [`${shown}\n${shown}`], [shown]]);
+  assert.equal(world.titles.at(-1), shown);
+});
+
 test("what goes on ends where the person stops it", async () => {
   setImmediate(() => void until(() => said().length === 1).then(() => world.progress.cancel()));
   const progress = { title: "Testing…", isCancellable: true };

@@ -32,10 +32,13 @@ export function loadFiles(connection: MessageConnection): void {
 /** What the providers that are called gated say of the keys that they got; undefined without one, or with the right key. */
 export function gateOf(group: Group | null): InformationResult | undefined {
   const { provider, apiKey } = (group?.configuration ?? {}) as { provider?: string; apiKey?: string };
-  const asked = group ? [{ source: provider ?? "", apiKey }] : sources;
+  const asked = group ? [{ source: provider ?? "", apiKey, name: null }] : sources;
   const gated = asked.find((one) => one.source.endsWith("gated.py"));
   if (!gated || gated.apiKey === GATE_KEY) return undefined;
   const message = `The key of the gate, please, and not ${String(gated.apiKey)}.`;
   const keyNeed = { source: gated.source, hadKey: gated.apiKey !== undefined };
-  return { models: [], errors: [{ provider: "gated", message, kind: "key", code: "NoPermissions", keyNeed }] };
+  return {
+    models: [],
+    errors: [{ provider: gated.name ?? "gated", message, kind: "key", code: "NoPermissions", keyNeed }],
+  };
 }

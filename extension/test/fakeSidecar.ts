@@ -238,7 +238,9 @@ connection.onRequest("ui/run", async ({ dialog, given }: RunParams): Promise<Run
   }
   return DIALOGS[dialog]?.result ?? {};
 });
-connection.onRequest("ui/check", ({ text }: CheckParams) => ({ refusal: text === "wrong" ? "That is wrong." : null }));
+connection.onRequest("ui/check", ({ text }: CheckParams) => ({
+  refusal: text.startsWith("wrong") ? `That is ${text}.` : null,
+}));
 connection.onRequest("languageModels/counting", () => ({
   models: [
     { group: null, model: MODEL.id, family: "f", maxInputTokens: 1000, source: "estimated", factor: 1.25 },

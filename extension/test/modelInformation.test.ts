@@ -63,6 +63,21 @@ test("what the host reads of extra is passed on, and may hide the model", () => 
   assert.deepEqual({ ...model, ...extra, tooltip: "t", detail: "d" }, { ...model });
 });
 
+const LINKS: [text: string, shown: string][] = [
+  ["GPT [new](command:workbench.action.terminal.new)", "GPT [new] (command:workbench.action.terminal.new)"],
+  ["[a]: command:x\n[a]", "[a] : command:x\n[a]"],
+  ["<command:x> or <HTTPS://x>", "< command:x> or < HTTPS://x>"],
+  ["llama-3 [8B] (q4)", "llama-3 [8B] (q4)"],
+];
+
+test("no text of a server makes a link in VS Code's editor of models, which lets links run commands", () => {
+  for (const [text, shown] of LINKS) {
+    const [model] = toModels([{ ...MODEL, id: text, name: text, version: text, tooltip: text }], null, unexpected);
+    assert.deepEqual([model?.id, model?.name, model?.version, model?.tooltip], [shown, shown, shown, shown]);
+    assert.equal(model?.source, text);
+  }
+});
+
 test("a price comes with the number without which the picker's row hides it", () => {
   const multiplierOf = (extra: Record<string, unknown>): unknown =>
     (toModels([{ ...MODEL, extra }], null, unexpected)[0] as { multiplierNumeric?: unknown }).multiplierNumeric;

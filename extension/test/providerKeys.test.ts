@@ -59,7 +59,7 @@ class Person {
         delete: (key) => keep(key, undefined),
         onDidChange: changed.event as never,
       },
-      redact: (text) => text,
+      shown: (text) => text,
       hide: (key) => this.hidden.push(key),
       changed: (isOfSettings) => this.changes.push(isOfSettings),
       log: (message) => this.seen.push(message),

@@ -99,6 +99,8 @@ export const world = {
   files: new Map<string, string>(),
   /** The forms that the dialog offered. */
   saveDialog: undefined as Record<string, string[]> | undefined,
+  /** The titles of notifications about work that goes on. */
+  titles: [] as string[],
   /** What stops the work behind a notification. */
   progress: new double.TokenSource(),
   /** The configurations of the groups in VS Code's file, for which it asks after the providers in the settings. */
@@ -245,8 +247,10 @@ export const window = {
     world.boxes.push(`${title}: ${prompt}${password ? " (hidden)" : ""}`);
     return Promise.resolve(validateInput?.(world.pasted ?? "") === undefined ? world.pasted : undefined);
   },
-  withProgress: (_options: unknown, work: (progress: unknown, token: unknown) => unknown) =>
-    work(undefined, world.progress.token),
+  withProgress: ({ title }: { title: string }, work: (progress: unknown, token: unknown) => unknown) => {
+    world.titles.push(title);
+    return work(undefined, world.progress.token);
+  },
   registerUriHandler: ({ handleUri }: { handleUri: (typeof world)["openUri"] }) => {
     world.openUri = handleUri;
     return new double.Disposable();
