@@ -44,6 +44,7 @@ def test_what_was_tried_by_hand_says_when() -> None:
         ("test_security_pages.py::of_nobody",),
         ("of_nobody.py::each_of_the_attacks_has_a_test_that_exists",),
         (f"test_security_pages.py::what_does_not_exist_is_named[{ROOT}]",),
+        ("dialogs.test.ts::a sentence of no test",),
     ],
 )
 def test_what_does_not_exist_is_named(named: tuple[str, ...]) -> None:

@@ -6,6 +6,7 @@ it; `tests/test_security_pages.py` checks the rest.
 
 from __future__ import annotations
 import ast
+import re
 import tomllib
 from dataclasses import dataclass
 from functools import cache
@@ -19,14 +20,17 @@ __all__ = ["Attack", "attacks", "attacks_page", "missing_tests"]
 
 _ROOT: Final = Path(__file__).resolve().parent.parent
 _ROWS: Final = Path(__file__).with_name("attacks.toml")
+_TYPESCRIPT: Final = ".test.ts"
+_SENTENCE: Final = re.compile(r'^test\(\s*"([^"]+)"', re.MULTILINE)
 
 _HEAD: Final = """\
 # How security is tested
 
 <!-- Made by tools/generate.py from tools/attacks.toml. Change it there. -->
 
-{count} attacks, what happens now, and the tests that show it, below `packages/*/tests/` or `tests/`. Most rows hold
-several variants; `tools/attacks.toml` names the rows of tests too. A row whose test does not exist fails the build.
+{count} attacks, what happens now, and the tests that show it, below `packages/*/tests/`, `tests/` or `extension/test/`.
+Most rows hold several variants; `tools/attacks.toml` names the rows of tests too. A row whose test does not exist fails
+the build.
 
 `make test PART=fuzz` damages streams, bodies, socket messages, files, bundles, recordings and settings for as long as
 one likes. `make bench WHAT=soak` has clients behave badly, within the memory of a pod. `cli/test_pod.py` starts the
@@ -46,8 +50,8 @@ class Attack:
         area: What is attacked.
         tried: What is tried.
         result: What happens.
-        tests: Below a folder of tests: `path::name` of a test without `test_`, or `path::name[row]`; or
-            `tried by hand on DATE` where there is none.
+        tests: Below a folder of tests: `path::name` of a test without `test_`, or `path::name[row]`, in TypeScript its
+            sentence as the name; or `tried by hand on DATE` where there is none.
     """
 
     area: str
@@ -80,7 +84,7 @@ def attacks_page() -> str:
 
 def _shown(named: str) -> str:
     path, separator, name = named.partition("[")[0].partition("::")
-    return f"`{path}::test_{name}`" if separator else named
+    return f"`{path}::{'' if path.endswith(_TYPESCRIPT) else 'test_'}{name}`" if separator else named
 
 
 BY_HAND: Final = "tried by hand on "
@@ -102,14 +106,17 @@ def missing_tests(attack: Attack) -> Iterator[str]:
 
 @cache
 def _files(path: str) -> tuple[Path, ...]:
-    folders = (_ROOT / "tests", *sorted(_ROOT.glob("packages/*/tests")))
+    folders = (_ROOT / "tests", *sorted(_ROOT.glob("packages/*/tests")), _ROOT / "extension/test")
     return tuple(folder / path for folder in folders if (folder / path).is_file())
 
 
 @cache
 def _names(path: Path) -> tuple[frozenset[str], frozenset[str]]:
     """The tests of a file, and the texts in it, among which are the names of rows."""
-    nodes = [*ast.walk(ast.parse(path.read_text(encoding="utf-8")))]
+    text = path.read_text(encoding="utf-8")
+    if path.name.endswith(_TYPESCRIPT):
+        return frozenset(f"test_{one}" for one in _SENTENCE.findall(text)), frozenset()
+    nodes = [*ast.walk(ast.parse(text))]
     tests = (one.name for one in nodes if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef))
     texts = (one.value for one in nodes if isinstance(one, ast.Constant) and isinstance(one.value, str))
     return frozenset(tests), frozenset(texts)
