@@ -38,9 +38,10 @@ from partstream.errors import LanguageModelError, PartstreamError, UnsupportedPa
 from partstream.lm.cancellation import CancellationToken
 from partstream.protocols.options import Option
 from partstream.protocols.serve import ID, ForwardingRules, WireRequest
-from partstream.server.models import COUNT_SECONDS, CataloguedModel, ForwardingProvider, counted_request
+from partstream.server.models import CataloguedModel, ForwardingProvider, counted_request
 from partstream.server.replies import AnswerBytes, Head, ReplyWriter, json_headers, stream_headers
 from partstream.settings.kinds import fits_header
+from partstream.tokens.counting import COUNT_SECONDS
 from partstream.upstream.forwarding import SEALS, Obstacle, RawRefusal, RawRequest
 
 if TYPE_CHECKING:

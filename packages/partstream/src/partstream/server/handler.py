@@ -56,6 +56,7 @@ from partstream.server.forwarding import ForwardedReply, ForwardingCase, check_j
 from partstream.server.models import CataloguedModel, ForwardingProvider, KeepingProvider
 from partstream.server.origins import PAGE_HEADERS, AllowedOrigins
 from partstream.server.stored import AnswerMemory, FrameReplay, RecordingReplySink, Remembered
+from partstream.tokens.counting import counted_usage
 from partstream.tokens.records import USAGE_ROWS, UsageRow
 from partstream.upstream.context import (
     CAPTURE,
@@ -993,8 +994,9 @@ class RequestHandler:
             finish = replace(finish, outcome=Outcome.COMPLETED, reason=called, error=None)
         usage, kept = progress.usage if finish is None else finish.usage or progress.usage, progress.kept
         if usage is None and (finish is None or finish.outcome in _GOOD):
-            tools, token = self._options.tools, self._source.token
-            usage = await models.counted_usage(model, self._messages, tools, kept.message(), kept.length, token)
+            messages = (*self._messages, kept.message())
+            counts = await models.counted_messages(model, messages, self._source.token)
+            usage = await counted_usage(counts, kept.length, model.information.family, self._options.tools)
             self._is_usage_counted = True
         if finish is None:
             reason = UnifiedFinishReason.TOOL_CALLS if progress.has_calls else UnifiedFinishReason.STOP

@@ -12,20 +12,17 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
-from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, runtime_checkable
 
-from partstream.codec.checks import as_count, dataclass, replace
-from partstream.codec.limits import TURN_SECONDS, is_long
+from partstream.codec.checks import dataclass
 from partstream.errors import LanguageModelError, UnknownModelError, UnsupportedParameterError
 from partstream.lm.cancellation import CancellationToken
-from partstream.lm.messages import ChatMessage, RequestOptions, Tool
+from partstream.lm.messages import ChatMessage, RequestOptions
 from partstream.lm.outputs import HostedTool, InboundRequest
-from partstream.lm.parts import MessagePart, TextPart, Usage
 from partstream.lm.provider import LanguageModelChatInformation, LanguageModelChatProvider
 from partstream.protocols.serve import ServedModel
-from partstream.tokens.counting import counter_of, weight_of
-from partstream.upstream.context import in_thread
+from partstream.tokens.counting import COUNT_SECONDS, count_all, tokens_around
+from partstream.tokens.families import NO_TOKENS, TokenCount
 
 if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
@@ -226,8 +223,6 @@ def _price(cost: Any) -> str | None:
 
 # ---- Counting ----
 
-COUNT_SECONDS: Final = 10.0
-
 
 @runtime_checkable
 class RequestCounter(Protocol):
@@ -276,90 +271,17 @@ async def counted_request(model: CataloguedModel, asked: InboundRequest, token: 
                 )
         except TimeoutError:
             _logger.warning("the provider %s did not count within %g s", model.provider_name, COUNT_SECONDS)
-    return await _tokens_around(model, asked.options.tools) + sum(await _count_all(model, asked.messages, token))
+    messages = await counted_messages(model, asked.messages, token)
+    return await tokens_around(model.information.family, asked.options.tools) + sum(messages, NO_TOKENS).tokens
 
 
-async def counted_usage(
-    model: CataloguedModel,
-    messages: Sequence[ChatMessage],
-    tools: Sequence[Tool],
-    answer: ChatMessage,
-    length: float,
-    token: CancellationToken,
-) -> Usage:
-    """The tokens of a response whose provider reported none.
-
-    `answer` is the response or its beginning, and `length` the ratio of the whole text to that of `answer`.
-    """
-    around = await _tokens_around(model, tools)
-    *prompt, said = await _count_all(model, (*messages, answer), token)
-    given, completion = around + sum(prompt), round(said * length)
-    return Usage(given, completion, given + completion)
-
-
-async def _tokens_around(model: CataloguedModel, tools: Sequence[Tool]) -> int:
-    """The tokens of a request beside its messages: of its tools, and of what is around all."""
-    family = model.information.family
-    if not tools:
-        return _tokens_of_nothing(family)
-    count = partial(counter_of(family).count_request, (), tools)
-    are_few = len(tools) <= _MANY_TOOLS and not is_long([tool.input_schema for tool in tools], _LONG)
-    return (count() if are_few else await asyncio.to_thread(count)).tokens
-
-
-_MANY_TOOLS: Final = 256
-_LONG: Final = 64 * 1024
-"""Characters that are counted in one turn."""
-
-
-@lru_cache(maxsize=64)
-def _tokens_of_nothing(family: str) -> int:
-    return counter_of(family).count_request(()).tokens
-
-
-async def _count_all(model: CataloguedModel, items: Iterable[ChatMessage], token: CancellationToken) -> list[int]:
-    now = asyncio.get_running_loop().time
-    ends, turn = now() + COUNT_SECONDS, now()
-
-    async def count(item: ChatMessage) -> int:
-        nonlocal turn
-        if now() - turn > TURN_SECONDS:  # a provider that counts by itself never waits
-            await asyncio.sleep(0)
-            turn = now()
-        try:
-            async with asyncio.timeout_at(ends):
-                said = as_count(await model.provider.provide_token_count(model.information, item, token))
-        except BaseException as error:  # the provider's own code; a count must not end an answer
-            if is_cancellation_of_ours(error):
-                raise
-            _logger.warning("the provider %s failed to count: %s", model.provider_name, type(error).__name__)
-            said = None
-        if said is not None:
-            return said
-        return (await in_thread(weight_of([item]), counter_of(model.information.family).count_message, item)).tokens
-
-    counts: list[int] = []
-    for item in items:
-        pieces = _pieces_of(item)
-        around = 0 if len(pieces) == 1 else await count(replace(item, content=()))  # it is counted once
-        counts.append(around + sum([await count(piece) - around for piece in pieces]))
+async def counted_messages(
+    model: CataloguedModel, messages: Sequence[ChatMessage], token: CancellationToken
+) -> list[TokenCount]:
+    """The tokens of each message, as the provider counts it; the log says where it fails."""
+    counts, failure = await count_all(
+        model.provider, model.information, messages, token, lambda error, _: not is_cancellation_of_ours(error)
+    )
+    if failure is not None:
+        _logger.warning("the provider %s failed to count: %s", model.provider_name, type(failure).__name__)
     return counts
-
-
-def _pieces_of(item: ChatMessage) -> list[ChatMessage]:
-    """A message of many parts as several, which take a turn each."""
-    if len(item.content) <= 1:
-        return [item]
-    pieces: list[list[MessagePart]] = [[]]
-    left = _LONG
-    for part in item.content:
-        left -= _PART + (len(part.value) if isinstance(part, TextPart) else 0)
-        if left < 0 and pieces[-1]:
-            pieces.append([])
-            left = _LONG
-        pieces[-1].append(part)
-    return [item] if len(pieces) == 1 else [replace(item, content=tuple(piece)) for piece in pieces]
-
-
-_PART: Final = 256
-"""What a part counts beside its text."""

@@ -14,32 +14,37 @@ No function opens a socket: tiktoken is used only if its vocabulary is on the di
 """
 
 from __future__ import annotations
+import asyncio
 import hashlib
 import importlib.util
+import logging
 import os
 import tempfile
 from binascii import unhexlify
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import IntEnum
 from fnmatch import fnmatchcase
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib.machinery import EXTENSION_SUFFIXES, ExtensionFileLoader
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, cast, runtime_checkable
 from zlib import adler32
 
+from partstream.codec.checks import MOST_TOKENS, as_count, replace
 from partstream.codec.json_codec import loads
-from partstream.codec.limits import LARGE_BYTES, dumps_in_pieces, is_long
+from partstream.codec.limits import LARGE_BYTES, TURN_SECONDS, dumps_in_pieces, is_long
 from partstream.codec.system import read_in_shared_folder
 from partstream.conversation.media import MediaKind, read_media, sniff
 from partstream.lm import parts
 from partstream.tokens import families, files
 
 if TYPE_CHECKING:
-    from partstream.lm.cancellation import Event
+    from partstream.lm.cancellation import CancellationToken, Event
     from partstream.lm.messages import ChatMessage, Tool
-    from partstream.lm.provider import LanguageModelChatInformation
+    from partstream.lm.provider import LanguageModelChatInformation, LanguageModelChatProvider
     from partstream.tokens.ledger import Ledger
+
+_logger = logging.getLogger("partstream.tokens")
 
 _UNREADABLE_IMAGE: Final = files.Dimensions(1024, 1024)
 """The assumed size of an image whose header cannot be read."""
@@ -585,6 +590,121 @@ def pairs_of(classes: bytes) -> tuple[bytes, bytes]:
     if len(classes) % 2:
         return unhexlify(classes[:-1]), unhexlify(classes[1:])
     return unhexlify(classes), unhexlify(classes[1:-1])
+
+
+# ---- What a provider counts ----
+
+COUNT_SECONDS: Final = 10.0
+"""The seconds that a provider may take to count the texts of one request."""
+_LONG: Final = 64 * 1024
+"""Characters that are counted in one turn."""
+_PART: Final = 256
+"""What a part of a message counts beside its text."""
+_MANY_TOOLS: Final = 256
+
+
+async def count_all(
+    provider: LanguageModelChatProvider,
+    model: LanguageModelChatInformation,
+    items: Iterable[str | ChatMessage],
+    token: CancellationToken,
+    is_providers_own: Callable[[BaseException, CancellationToken], bool],
+) -> tuple[list[families.TokenCount], BaseException | None]:
+    """The provider's counts of texts and messages, and its first error. An estimate replaces a failed count, because an
+    error would end the turn, and every count after :data:`COUNT_SECONDS`.
+
+    Args:
+        is_providers_own: Tells the errors of the provider's code, which may raise anything, from the end of the task.
+    """
+    counts_at_once, failure = _counts_at_once(provider), list[BaseException]()
+    now = asyncio.get_running_loop().time
+    ends, turn = now() + COUNT_SECONDS, now()
+
+    async def count(item: str | ChatMessage) -> families.TokenCount:
+        nonlocal turn
+        if now() - turn > TURN_SECONDS:  # a provider that counts by itself never waits
+            await asyncio.sleep(0)
+            turn = now()
+        is_large = weight_of([item]) > LARGE_BYTES
+        try:
+            if is_large or not counts_at_once:  # what is large is read apart, and then known
+                async with asyncio.timeout_at(ends):
+                    said: Any = await provider.provide_token_count(model, item, token)
+                counted = families.TokenCount(said, families.CountSource.COUNTED)
+            if counts_at_once:
+                counted = cast("Any", provider).token_count(model, item)
+            return _checked(counted)
+        except BaseException as error:
+            if not is_providers_own(error, token):
+                raise
+            failure.append(error)
+        counter = counter_of(model.family)
+        work = partial(counter.count_text, item) if isinstance(item, str) else partial(counter.count_message, item)
+        return await asyncio.to_thread(work) if is_large else work()
+
+    counts: list[families.TokenCount] = []
+    for item in items:
+        if counts_at_once or isinstance(item, str) or len(pieces := _pieces_of(item)) == 1:
+            counts.append(await count(item))
+            continue
+        around = (await count(replace(item, content=()))).tokens  # it is counted once
+        counted = sum([await count(piece) for piece in pieces], families.NO_TOKENS)
+        counts.append(families.TokenCount(counted.tokens - around * (len(pieces) - 1), counted.source))
+    return counts, next(iter(failure), None)
+
+
+async def tokens_around(family: str, tools: Sequence[Tool]) -> int:
+    """The tokens of a request beside its messages: of its tools, and of what is around all."""
+    if not tools:
+        return _tokens_of_nothing(family)
+    count = partial(counter_of(family).count_request, (), tools)
+    are_few = len(tools) <= _MANY_TOOLS and not is_long([tool.input_schema for tool in tools], _LONG)
+    return (count() if are_few else await asyncio.to_thread(count)).tokens
+
+
+@lru_cache(maxsize=64)
+def _tokens_of_nothing(family: str) -> int:
+    return counter_of(family).count_request(()).tokens
+
+
+async def counted_usage(
+    messages: Sequence[families.TokenCount], length: float, family: str, tools: Sequence[Tool]
+) -> parts.Usage:
+    """The tokens of an answer whose provider reported none: of the messages with the answer as the last, or with its
+    beginning, whose text is to the whole as 1 to `length`."""
+    *prompt, answer = (one.tokens for one in messages)
+    given, completion = sum(prompt) + await tokens_around(family, tools), round(answer * length)
+    return parts.Usage(given, completion, given + completion)
+
+
+def _counts_at_once(provider: object) -> bool:
+    """Whether a provider counts without waiting; False if looking that up fails, for example in a property."""
+    try:
+        return isinstance(provider, SourcedTokenCounts)
+    except BaseException as error:
+        _logger.warning("a provider failed when its abilities were looked up: %s", type(error).__name__)
+        return False
+
+
+def _checked(count: families.TokenCount) -> families.TokenCount:
+    """A provider's count; a TypeError where it is no number of tokens."""
+    tokens = as_count(count.tokens)
+    if tokens is None:
+        raise TypeError(f"the token count is {count.tokens!r:.80}, expected a whole number from 0 to {MOST_TOKENS:,}")
+    return families.TokenCount(tokens, families.CountSource(count.source))
+
+
+def _pieces_of(item: ChatMessage) -> list[ChatMessage]:
+    """A message of many parts as several, which take a turn each."""
+    pieces: list[list[parts.MessagePart]] = [[]]
+    left = _LONG
+    for part in item.content:
+        left -= _PART + (len(part.value) if isinstance(part, parts.TextPart) else 0)
+        if left < 0 and pieces[-1]:
+            pieces.append([])
+            left = _LONG
+        pieces[-1].append(part)
+    return [item] if len(pieces) == 1 else [replace(item, content=tuple(piece)) for piece in pieces]
 
 
 # ---- What hosts ask of a provider beside VS Code's plain numbers ----

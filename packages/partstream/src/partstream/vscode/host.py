@@ -24,12 +24,21 @@ from partstream.runtime.answer_files import AnswerFiles
 from partstream.runtime.provider_files import ProviderLoader, SourceLoader, default_name
 from partstream.settings.kinds import ConfigurationError
 from partstream.settings.row import hidden_url
+from partstream.tokens.counting import count_all
 from partstream.tokens.usage import DAYS, AnswerUsage, UsageBook
 from partstream.upstream.context import run_in_thread
 from partstream.vscode import hosted as hosting
 from partstream.vscode import methods
 from partstream.vscode import rpc_types as wire
-from partstream.vscode.failures import Asker, ProviderFailedError, Repetitions, asker_of, hint_on, provider_error
+from partstream.vscode.failures import (
+    Asker,
+    ProviderFailedError,
+    Repetitions,
+    asker_of,
+    hint_on,
+    is_providers_own,
+    provider_error,
+)
 from partstream.vscode.gateway import PROVIDER_KEY, GatewayLoader, GatewaySurroundings
 
 if TYPE_CHECKING:
@@ -304,7 +313,7 @@ class ProviderHost:
         except ProviderFailedError:
             return {"counts": [_encoded(hosting.estimate(item)) for item in items]}
         async with hosted.using(generation):
-            counts, failure = await hosting.count_all(generation.provider, model, items, token)
+            counts, failure = await count_all(generation.provider, model, items, token, is_providers_own)
         if failure is not None:  # logged once for all texts
             hosted.failed(failure, "could not count tokens: they are estimated")
         return {"counts": [_encoded(count) for count in counts]}

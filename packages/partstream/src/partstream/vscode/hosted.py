@@ -19,11 +19,10 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from itertools import islice
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final
 
-from partstream.codec.checks import MOST_DOLLARS, MOST_TOKENS, as_amount, as_count, dataclass, sequence_of
+from partstream.codec.checks import MOST_DOLLARS, as_amount, as_count, dataclass, sequence_of
 from partstream.codec.json_codec import JSONDecodeError, loads
-from partstream.codec.limits import LARGE_BYTES
 from partstream.conversation.turns import short_digest
 from partstream.errors import CallerError, KeyNeededError, UnknownModelError, with_facts
 from partstream.lm.parts import (
@@ -41,9 +40,9 @@ from partstream.lm.parts import (
 from partstream.lm.provider import LanguageModelChatInformation, WaitingProgress
 from partstream.runtime.answer_files import is_file
 from partstream.runtime.progress import AnswerExcerpt, logged_error, said_by
-from partstream.tokens import CountSource, MessageCounter, TokenCount, estimate_tokens
-from partstream.tokens.counting import CorrectsTokenCounts, FactoredTokenCounts, SourcedTokenCounts, weight_of
-from partstream.upstream.context import in_thread, run_in_thread
+from partstream.tokens import CountSource, TokenCount, estimate_tokens
+from partstream.tokens.counting import CorrectsTokenCounts, FactoredTokenCounts, SourcedTokenCounts
+from partstream.upstream.context import run_in_thread
 from partstream.vscode import failures
 from partstream.vscode import rpc_types as wire
 
@@ -454,29 +453,6 @@ class UsageWatch(ForwardingProgress):
         return self._kept.length
 
 
-def counted_usage(
-    messages: Sequence[TokenCount],
-    answer: TokenCount,
-    length: float,
-    model: LanguageModelChatInformation,
-    options: RequestOptions,
-) -> dict[str, Any]:
-    """The usage of an answer whose provider reported none; its source is `estimated`.
-
-    Args:
-        answer: The tokens of the answer, or of its beginning. VS Code takes all three numbers or none.
-        length: The ratio of the answer's length to that of the counted beginning.
-    """
-    around = MessageCounter(model.family).count_request((), options.tools)
-    prompt, completion = sum(messages, around).tokens, round(answer.tokens * length)
-    return {
-        "prompt_tokens": prompt,
-        "completion_tokens": completion,
-        "total_tokens": prompt + completion,
-        SOURCE_KEY: CountSource.ESTIMATED.value,
-    }
-
-
 def answer_usage(usage: Mapping[str, Any], model: LanguageModelChatInformation, now: float) -> AnswerUsage | None:
     """The usage of an answer that ended now; None if `usage` lacks the input or the output."""
     prompt, completion = as_count(usage.get("prompt_tokens")), as_count(usage.get("completion_tokens"))
@@ -523,58 +499,7 @@ def _conversation_id(options: RequestOptions) -> str | None:
 
 # ---- Counting ----
 
-COUNT_SECONDS: Final = 10.0
-"""The seconds that a provider may take to count the texts of one request."""
-
 _MOST_FACTOR: Final = 1000.0
-
-
-async def count_all(
-    provider: LanguageModelChatProvider,
-    model: LanguageModelChatInformation,
-    items: Iterable[str | ChatMessage],
-    token: CancellationToken,
-) -> tuple[list[TokenCount], BaseException | None]:
-    """The counts, and the first error. An estimate replaces a failed count, because an error would end the turn.
-
-    After :data:`COUNT_SECONDS`, all other counts are estimates.
-    """
-    counts: list[TokenCount] = []
-    failure: BaseException | None = None
-    counts_at_once = _counts_at_once(provider)
-    ends = asyncio.get_running_loop().time() + COUNT_SECONDS
-    for item in items:
-        try:
-            if not counts_at_once or weight_of([item]) > LARGE_BYTES:  # what is large is read apart, and then known
-                async with asyncio.timeout_at(ends):
-                    counted = TokenCount(await provider.provide_token_count(model, item, token), CountSource.COUNTED)
-            if counts_at_once:
-                counted = cast("Any", provider).token_count(model, item)
-            counts.append(_checked(counted))
-        except BaseException as error:
-            if not failures.is_providers_own(error, token):
-                raise
-            failure = failure or error
-            count: Any = MessageCounter.count_text if isinstance(item, str) else MessageCounter.count_message
-            counts.append(await in_thread(weight_of([item]), count, MessageCounter(model.family), item))
-    return counts, failure
-
-
-def _checked(count: TokenCount) -> TokenCount:
-    """A provider's count; a TypeError where it is no number of tokens."""
-    tokens = as_count(count.tokens)
-    if tokens is None:
-        raise TypeError(f"the token count is {count.tokens!r:.80}, expected a whole number from 0 to {MOST_TOKENS:,}")
-    return TokenCount(tokens, CountSource(count.source))
-
-
-def _counts_at_once(provider: object) -> bool:
-    """Whether a provider counts without waiting; False if looking that up fails, for example in a property."""
-    try:
-        return isinstance(provider, SourcedTokenCounts)
-    except BaseException as error:
-        _logger.warning("a provider failed when its abilities were looked up: %s", said_by(error))
-        return False
 
 
 def estimate(item: str | ChatMessage) -> TokenCount:

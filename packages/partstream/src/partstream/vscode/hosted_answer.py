@@ -28,9 +28,11 @@ from partstream.lm import parts as values
 from partstream.lm.messages import ChatMessage, RequestOptions, Role
 from partstream.runtime.answer_files import AnswerFiles, FileNotKeptError, described, is_file
 from partstream.runtime.progress import CheckedProgress
+from partstream.tokens.counting import count_all, counted_usage
+from partstream.tokens.families import CountSource
 from partstream.upstream.context import AnswerTap
 from partstream.vscode.failures import ProviderFailedError, is_providers_own
-from partstream.vscode.hosted import ForwardingProgress, UsageWatch, answer_end, count_all, counted_usage
+from partstream.vscode.hosted import ForwardingProgress, UsageWatch, answer_end
 
 if TYPE_CHECKING:
     from partstream.conversation.provider_state import CallersMemory
@@ -162,13 +164,22 @@ class HostedAnswer:
             usage_of_finish = None if self.finish is None else self.finish.usage
             part = None if usage_of_finish is None else values.usage_part(usage_of_finish)
             if part is None:
-                messages = [*self._messages, self._watch.answer()]
-                provider = self._generation.provider
-                [*prompt, counted], _ = await count_all(provider, self.model, messages, self._token)
-                usage = counted_usage(prompt, counted, self._watch.length, self.model, self._options)
-                part = values.DataPart.json(usage, values.USAGE_MIME_TYPE)
+                part = await self._counted_usage()
             await self._watch.drain()  # the provider may have left more than the backlog takes
             self._watch.report(part)
+
+    async def _counted_usage(self) -> values.DataPart:
+        """The usage of an answer whose provider reported none: VS Code takes all three numbers or none."""
+        messages, provider = [*self._messages, self._watch.answer()], self._generation.provider
+        counts, _ = await count_all(provider, self.model, messages, self._token, is_providers_own)
+        usage = await counted_usage(counts, self._watch.length, self.model.family, self._options.tools)
+        said = {
+            "prompt_tokens": usage.input_tokens,
+            "completion_tokens": usage.output_tokens,
+            "total_tokens": usage.total_tokens,
+            values.SOURCE_KEY: CountSource.ESTIMATED.value,
+        }
+        return values.DataPart.json(said, values.USAGE_MIME_TYPE)
 
     def check(self, end: wire.AnswerEnd) -> None:
         """Logs what has cut the answer.

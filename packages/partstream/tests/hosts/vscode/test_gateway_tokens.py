@@ -9,9 +9,10 @@ from partstream.lm.messages import ChatMessage
 from partstream.lm.parts import DataPart
 from partstream.lm.provider import LanguageModelChatInformation
 from partstream.tokens import CountSource
+from partstream.tokens.counting import count_all
 from partstream.upstream.configuration import GatewayConfiguration
 from partstream.upstream.provider import GatewayProvider
-from partstream.vscode.hosted import count_all
+from partstream.vscode.failures import is_providers_own
 from serving.waits import in_short_waits
 
 from .sidecar import running
@@ -56,7 +57,8 @@ def test_others_have_their_turn_while_the_documents_of_messages_are_counted(kind
         data = b"%PDF-1.4 " + page * 60_000 + str(next(numbers)).encode()  # none is known from a time before
         message = ChatMessage.user([DataPart(data, "application/pdf")])
         provider = kind(GatewayConfiguration("http://127.0.0.1:9/v1", protocol="chat-completions"))
-        return await count_all(provider, model, ["word", message], CancellationTokenSource().token)
+        token = CancellationTokenSource().token
+        return await count_all(provider, model, ["word", message], token, is_providers_own)
 
     asyncio.run(count())  # what is loaded takes a long turn, once
     counts, failure = in_short_waits(count)

@@ -297,7 +297,7 @@ def test_a_count_that_is_no_number_of_tokens_is_estimated(write: Write):
 
 
 def test_a_count_that_never_ends_is_estimated(write: Write, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("partstream.vscode.hosted.COUNT_SECONDS", 0.02)
+    monkeypatch.setattr("partstream.tokens.counting.COUNT_SECONDS", 0.02)
     body = """
         class Own(Base):
             async def provide_token_count(self, model, text, token):

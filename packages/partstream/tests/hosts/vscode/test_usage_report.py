@@ -1,5 +1,7 @@
 """The contents of a usage part."""
 
+import asyncio
+
 import pytest
 
 from partstream import (
@@ -15,7 +17,8 @@ from partstream import (
 from partstream.codec.json_codec import loads
 from partstream.lm.parts import COST_KEY, EDITS_KEY, Usage, usage_part
 from partstream.tokens import CountSource, MessageCounter, TokenCount
-from partstream.vscode.hosted import UsageWatch, answer_usage, conversation_of, counted_usage
+from partstream.tokens.counting import counted_usage
+from partstream.vscode.hosted import UsageWatch, answer_usage, conversation_of
 
 MODEL = LanguageModelChatInformation("m", "Model", "f", "1", 1000, 100)
 
@@ -56,16 +59,12 @@ def test_of_a_long_answer_only_the_beginning_is_kept_and_the_rest_is_taken_to_be
     assert len(kept.value) * watch.length == 10_000 * 46
 
 
-def test_a_counted_usage_holds_messages_tools_and_the_answer_and_is_an_estimate():
+def test_a_counted_usage_holds_messages_tools_and_the_answer():
     options = RequestOptions(tools=(Tool("t", "d", {"type": "object"}),))
-    counts = [TokenCount(10, CountSource.COUNTED), TokenCount(5, CountSource.REPORTED)]
+    counts = [(10, CountSource.COUNTED), (5, CountSource.REPORTED), (7, CountSource.COUNTED)]
     around = MessageCounter(MODEL.family).count_request((), options.tools).tokens
-    assert counted_usage(counts, TokenCount(7, CountSource.COUNTED), 2.0, MODEL, options) == {
-        "prompt_tokens": 15 + around,
-        "completion_tokens": 14,
-        "total_tokens": 29 + around,
-        "partstream_source": "estimated",
-    }
+    counting = counted_usage([TokenCount(*one) for one in counts], 2.0, MODEL.family, options.tools)
+    assert asyncio.run(counting) == Usage(15 + around, 14, 29 + around)
 
 
 def test_a_usage_part_is_read_back_with_what_is_our_own_in_it():
