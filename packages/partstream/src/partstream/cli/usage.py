@@ -7,7 +7,7 @@ served from such a server are in both, and are added up once. `--html` writes th
 from __future__ import annotations
 import sqlite3
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
 from fnmatch import fnmatchcase
@@ -29,12 +29,12 @@ from partstream.server.pages.usage import completions_text, usage_html
 from partstream.settings.kinds import shown_name
 from partstream.tokens import ledger_file
 from partstream.tokens.ledger import LEDGER_NAME
-from partstream.tokens.usage import UsageBook
+from partstream.tokens.records import AnswerRow
+from partstream.tokens.usage import Sum, UsageBook, UsageTotals, add_up
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from partstream.tokens.records import AnswerRow, UsageRow
     from partstream.upstream.spending import Standing
 
 _WIDEST_BAR: Final = 60  # columns
@@ -45,7 +45,7 @@ _MOST_DAYS: Final = 62
 _KINDS: Final = (("new input", "▓", "#", "cyan"), ("cached input", "░", "-", "blue"), ("output", "█", "=", "magenta"))
 """The pieces of a bar: name, character, character in ASCII, colour."""
 
-_Totals: TypeAlias = dict[tuple[date, tuple[str, ...], str], ledger_file.UsageTotals]
+_Totals: TypeAlias = dict[tuple[date, tuple[str, ...], str], UsageTotals]
 """The totals by day, by the names of who asked, and by model."""
 
 
@@ -55,10 +55,11 @@ def _named(row: AnswerRow) -> str:
 
 
 _WHO: Final[Mapping[str, tuple[tuple[str, ...], Callable[[AnswerRow], tuple[str, ...]]]]] = {
+    "model": ((), lambda _: ()),
     "client": (("client",), lambda row: (_named(row),)),
     "session": (("client", "session"), lambda row: (_named(row), row.session or "")),
 }
-"""By whom served answers are added up: the names of the columns, and their cells."""
+"""By whom answers are added up: the names of the columns, and their cells."""
 
 
 @click.command(short_help="Show the tokens and cost of the answers on this machine, by day, model and client.")
@@ -68,7 +69,7 @@ _WHO: Final[Mapping[str, tuple[tuple[str, ...], Callable[[AnswerRow], tuple[str,
 @click.option(
     "--by",
     "who",
-    type=click.Choice(["model", *_WHO]),
+    type=click.Choice([*_WHO]),
     default="model",
     show_default=True,
     help="Whether to show the client of answers that partstream serve gave.",
@@ -126,24 +127,21 @@ def command(
         completions = ledger_file.read_completions(file, since) if is_there and is_of_all else {}
     finally:
         file.close()
-    columns, named = _WHO.get(who, ((), None))
-    rows = [row for row in rows if upstreams is None or row.upstream in upstreams]
-    only_served = [] if upstreams is not None else [one for one in served if not one.is_kept]
+    columns, named = _WHO[who]
     note = completions_text(completions, today, days)
+    answers = served
+    if who == "model":
+        answers = [AnswerRow(row) for row in rows if upstreams is None or row.upstream in upstreams]
+        answers += [] if upstreams is not None else [one for one in served if not one.is_kept]
     if page is not None:
-        show_usage_page(page, rows, only_served, days=days, model_pattern=model_pattern, named=_named, note=note)
+        show_usage_page(page, answers, days=days, model_pattern=model_pattern, note=note)
         return
-    if named is None:
-        rows += [one.usage for one in only_served]
-        of_models = ledger_file.add_up(rows, model_pattern)
-        totals: _Totals = {(day, (), model): one for (day, model), one in of_models.items()}
-    else:
-        totals = ledger_file.add_up_answers(served, named, model_pattern)
+    totals = add_up(answers, named, model_pattern)
     if as_json:
         click.echo(dumps([_row(day, columns, names, model, one) for (day, names, model), one in totals.items()]))
     elif totals:
         _print(totals, columns, _standing(profile), note)
-    elif not rows and (named is None or not served):
+    elif not answers:
         click.echo(f"No answer in the last {days} days. The usage of answers is recorded in {visible(str(path))}.")
         if note:
             click.echo(note)
@@ -203,7 +201,7 @@ def _clear(file: ledger_file.LedgerFile, *, is_sure: bool) -> None:
 
 
 def _row(
-    day: date, columns: tuple[str, ...], names: tuple[str, ...], model: str, totals: ledger_file.UsageTotals
+    day: date, columns: tuple[str, ...], names: tuple[str, ...], model: str, totals: UsageTotals
 ) -> dict[str, Any]:
     """The totals of one day and model, and of who asked, as JSON."""
     sums = {
@@ -262,7 +260,7 @@ def _table(totals: _Totals, columns: tuple[str, ...]) -> Table:
     return table
 
 
-def _cells(totals: ledger_file.UsageTotals) -> tuple[str, ...]:
+def _cells(totals: UsageTotals) -> tuple[str, ...]:
     share = totals.cached_share
     return (
         f"{totals.answers:,}",
@@ -273,12 +271,12 @@ def _cells(totals: ledger_file.UsageTotals) -> tuple[str, ...]:
     )
 
 
-def _number(one: ledger_file.Sum, form: str) -> str:
+def _number(one: Sum, form: str) -> str:
     return "–" if one.value is None else form.format(one.value) + ("+" if one.unknown else "")
 
 
-def _all_of(totals: list[ledger_file.UsageTotals]) -> ledger_file.UsageTotals:
-    everything = ledger_file.UsageTotals()
+def _all_of(totals: list[UsageTotals]) -> UsageTotals:
+    everything = UsageTotals()
     for one in totals:
         everything.answers += one.answers
         everything.of_cached += one.of_cached
@@ -293,7 +291,7 @@ def _all_of(totals: list[ledger_file.UsageTotals]) -> ledger_file.UsageTotals:
 
 def _bars(console: Console, totals: _Totals) -> list[Text]:
     """A bar for each day, and a legend of its pieces."""
-    by_day: dict[date, list[ledger_file.UsageTotals]] = {}
+    by_day: dict[date, list[UsageTotals]] = {}
     for (day, _, _), of_row in totals.items():
         by_day.setdefault(day, []).append(of_row)
     pieces = {day: _pieces(_all_of(rows)) for day, rows in by_day.items()}
@@ -316,7 +314,7 @@ def _bars(console: Console, totals: _Totals) -> list[Text]:
     return [*lines, legend]
 
 
-def _pieces(totals: ledger_file.UsageTotals) -> tuple[float, float, float]:
+def _pieces(totals: UsageTotals) -> tuple[float, float, float]:
     """The known tokens of each piece of a bar."""
     cached = min(totals.cached.known, totals.input.known)
     return totals.input.known - cached, cached, totals.output.known
@@ -333,31 +331,18 @@ def _can_encode(text: str, encoding: str) -> bool:
 _FILE: Final = "token-usage.html"
 
 
-def show_usage_page(
-    out: str,
-    rows: Sequence[UsageRow],
-    served: Sequence[AnswerRow],
-    *,
-    days: int,
-    model_pattern: str,
-    named: Callable[[AnswerRow], str],
-    note: str,
-) -> None:
+def show_usage_page(out: str, answers: Iterable[AnswerRow], *, days: int, model_pattern: str, note: str) -> None:
     """Writes the page of token usage, and says where it is.
 
     Args:
         out: The file, `-` for standard output, or :data:`~partstream.cli.console.IN_BROWSER`.
-        rows: The usage that servers of others reported.
-        served: The answers that this machine served and that are not in `rows`.
         note: A sentence below all, or "".
     """
     book = UsageBook(days)
-    answers: list[tuple[UsageRow, str | None]] = [(row, None) for row in rows]
-    for one in served:  # in the conversation of its client
-        conversation = None if one.session is None else f"{one.client} {one.session}"
-        answers.append((replace(one.usage, conversation=conversation), named(one)))
-    for row, asked_by in sorted(answers, key=lambda answer: answer[0].time):
-        if fnmatchcase(row.model, model_pattern):
-            book.remember([row], asked_by)
+    for one in sorted(answers, key=lambda answer: answer.usage.time):
+        if fnmatchcase(one.usage.model, model_pattern):
+            # A served answer is in the conversation of its client.
+            conversation = one.usage.conversation if one.session is None else f"{one.client} {one.session}"
+            book.remember([replace(one.usage, conversation=conversation)], _named(one) or None)
     page = usage_html(book.view(), datetime.now(UTC).astimezone(), Hashes(), note=note)
     put_page(page, out, CACHE, _FILE)

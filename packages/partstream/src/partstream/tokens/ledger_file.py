@@ -1,4 +1,4 @@
-"""The ledger's SQLite file: its tables, its thread, and the totals that are read from it.
+"""The ledger's SQLite file: its tables, its thread, and the rows of usage that are read from it.
 
 `LedgerFile` belongs to one thread; other processes may use the same file at the same time. The file is opened when it
 is needed, renamed if it is broken, and left alone if a newer version has written it. A problem with the file or its
@@ -8,8 +8,6 @@ folder never raises an error: reading then gives no rows, and rows to write are 
 ending a transaction for each answer takes a third of the processor time of a short answer. It writes what waits and
 closes the file when its owner says so, when its owner is garbage, or when the interpreter ends; a crash loses the last
 batch.
-
-`UsageTotals` adds up the usage of answers by day and model; an unknown number counts as unknown and never as 0.
 """
 
 from __future__ import annotations
@@ -24,15 +22,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as WaitTimeoutError
 from contextlib import suppress
-from datetime import UTC, date, datetime
-from fnmatch import fnmatchcase
+from datetime import date, datetime
 from itertools import chain, groupby
 from operator import itemgetter
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar
 
-from partstream.codec.checks import LAST_TIME, MOST_DOLLARS, as_amount, as_count, dataclass, field, fields
+from partstream.codec.checks import LAST_TIME, MOST_DOLLARS, as_amount, as_count, fields
 from partstream.codec.system import LazyModule, closed_on_error, open_private_database, transaction, use_write_ahead_log
 from partstream.tokens.records import AnswerRow, Completions, UsageRow
 
@@ -565,96 +562,11 @@ def _close(executor: ThreadPoolExecutor, ending: Callable[[], None]) -> Future[N
     return closing
 
 
-# ---- Totals of usage ----
+# ---- Rows of usage ----
 
 _LAST_NUMBER: Final = 2**53
 """The largest number of a row. A row with the largest that SQLite has would make it number all further rows at random,
 and new rows could not be told from old ones."""
-
-
-@dataclass(slots=True)
-class Sum:
-    """A sum of the known numbers of answers, how many they are, and how many numbers are unknown."""
-
-    known: float = 0
-    answers: int = 0
-    unknown: int = 0
-
-    def add(self, number: float | None) -> None:
-        """Adds a number; None is an unknown number."""
-        if number is None:
-            self.unknown += 1
-        else:
-            self.known += number
-            self.answers += 1
-
-    @property
-    def value(self) -> float | None:
-        """The sum, or None if no number is known."""
-        return self.known if self.answers else None
-
-
-@dataclass(slots=True)
-class UsageTotals:
-    """The total usage of several answers.
-
-    Attributes:
-        of_cached: The tokens of the prompts whose cached tokens are known.
-        repeated: The answers to requests that their client had sent before; known of served answers.
-    """
-
-    answers: int = 0
-    input: Sum = field(default_factory=Sum)
-    output: Sum = field(default_factory=Sum)
-    cached: Sum = field(default_factory=Sum)
-    reasoning: Sum = field(default_factory=Sum)
-    cost: Sum = field(default_factory=Sum)
-    of_cached: int = 0
-    repeated: int = 0
-
-    def add(self, row: UsageRow) -> None:
-        """Adds an answer."""
-        self.answers += 1
-        self.input.add(row.input_tokens)
-        self.output.add(row.output_tokens)
-        self.cached.add(row.cached_tokens)
-        self.reasoning.add(row.reasoning_tokens)
-        self.cost.add(row.cost)
-        if row.cached_tokens is not None and row.input_tokens is not None:
-            self.of_cached += row.input_tokens
-
-    @property
-    def cached_share(self) -> float | None:
-        """The share of prompt tokens that were read from a cache, from 0 to 1; None if unknown."""
-        return min(self.cached.known / self.of_cached, 1.0) if self.of_cached else None
-
-
-def add_up(rows: Iterable[UsageRow], model_pattern: str = "*") -> dict[tuple[date, str], UsageTotals]:
-    """The totals by day and model, in the order of the days."""
-    totals: dict[tuple[date, str], UsageTotals] = {}
-    for row in rows:
-        if fnmatchcase(row.model, model_pattern):
-            totals.setdefault((_day(row.time), row.model), UsageTotals()).add(row)
-    return dict(sorted(totals.items()))
-
-
-def _day(time: float) -> date:
-    """The day in the local calendar."""
-    return datetime.fromtimestamp(time, UTC).astimezone().date()
-
-
-def add_up_answers(
-    rows: Iterable[AnswerRow], who: Callable[[AnswerRow], tuple[str, ...]], model_pattern: str = "*"
-) -> dict[tuple[date, tuple[str, ...], str], UsageTotals]:
-    """The totals of served answers by day, by the names that `who` gives for each, such as that of its client, and by
-    model, in that order."""
-    totals: dict[tuple[date, tuple[str, ...], str], UsageTotals] = {}
-    for row in rows:
-        if fnmatchcase(row.usage.model, model_pattern):
-            one = totals.setdefault((_day(row.usage.time), who(row), row.usage.model), UsageTotals())
-            one.add(row.usage)
-            one.repeated += row.retry > 0
-    return dict(sorted(totals.items()))
 
 
 def read_usage_rows(file: LedgerFile, since: date) -> list[UsageRow]:

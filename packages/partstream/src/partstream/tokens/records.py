@@ -96,10 +96,10 @@ class UsageRow:
 
 @dataclass(frozen=True, slots=True)
 class AnswerRow:
-    """An answer that this machine served: its tokens, and who asked; an unknown value is None or "".
+    """An answer that this machine served or got: its tokens, and who asked; an unknown value is None or "".
 
     Attributes:
-        usage: The tokens, the model and the time; without an upstream and a conversation.
+        usage: The tokens, the model and the time; of a served answer without an upstream and a conversation.
         client: The name of the client.
         session: The client's own id of the conversation.
         kind: The purpose of the answer: `turn`, or `title`.
@@ -108,11 +108,11 @@ class AnswerRow:
     """
 
     usage: UsageRow
-    client: str
-    session: str | None
-    kind: str
-    retry: int
-    is_kept: bool
+    client: str = ""
+    session: str | None = None
+    kind: str = ""
+    retry: int = 0
+    is_kept: bool = False
 
 
 class Completions(NamedTuple):

@@ -1,21 +1,22 @@
-"""Adds up the usage of answers, by conversation and by day; knows no connection and reads no clock.
+"""Adds up the usage of answers, by conversation, day, model or client; knows no connection and reads no clock.
 
 The book holds the answers of this process, and those of other processes in the ledger. The typed dictionaries are the
 shapes in which hosts send usage and pages show it; every one is JSON.
 """
 
 from __future__ import annotations
-import time
 from collections import OrderedDict, deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from datetime import UTC, date, datetime
+from fnmatch import fnmatchcase
 from itertools import count
 from operator import itemgetter
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias, TypedDict
 
-from partstream.codec.checks import dataclass
+from partstream.codec.checks import dataclass, field
 
 if TYPE_CHECKING:
-    from partstream.tokens.records import UsageRow
+    from partstream.tokens.records import AnswerRow, UsageRow
 
 DAYS: Final = 30
 """The number of days to show, and to look up in the ledger."""
@@ -25,6 +26,114 @@ _FILLS: Final = 200
 """The most answers of a conversation whose share of the context window is kept."""
 
 
+# ---- Totals ----
+
+
+@dataclass(slots=True)
+class Sum:
+    """A sum of the known numbers of answers, how many they are, and how many numbers are unknown."""
+
+    known: float = 0
+    answers: int = 0
+    unknown: int = 0
+
+    def add(self, number: float | None) -> None:
+        """Adds a number; None is an unknown number."""
+        if number is None:
+            self.unknown += 1
+        else:
+            self.known += number
+            self.answers += 1
+
+    @property
+    def value(self) -> float | None:
+        """The sum, or None if no number is known."""
+        return self.known if self.answers else None
+
+
+@dataclass(slots=True)
+class UsageTotals:
+    """The total usage of several answers; an unknown number counts as unknown and never as 0.
+
+    Attributes:
+        of_cached: The tokens of the prompts whose cached tokens are known.
+        uncounted: The answers whose input or output is unknown.
+        estimated: The answers whose tokens the upstream did not report.
+        repeated: The answers to requests that their client had sent before; known of served answers.
+    """
+
+    answers: int = 0
+    input: Sum = field(default_factory=Sum)
+    output: Sum = field(default_factory=Sum)
+    cached: Sum = field(default_factory=Sum)
+    reasoning: Sum = field(default_factory=Sum)
+    cost: Sum = field(default_factory=Sum)
+    of_cached: int = 0
+    uncounted: int = 0
+    estimated: int = 0
+    repeated: int = 0
+
+    def add(
+        self,
+        input_tokens: int | None,
+        output_tokens: int | None,
+        cached_tokens: int | None,
+        cost: float | None,
+        reasoning_tokens: int | None = None,
+    ) -> None:
+        """Adds an answer."""
+        self.answers += 1
+        self.input.add(input_tokens)
+        self.output.add(output_tokens)
+        self.cached.add(cached_tokens)
+        self.reasoning.add(reasoning_tokens)
+        self.cost.add(cost)
+        self.uncounted += input_tokens is None or output_tokens is None
+        if cached_tokens is not None and input_tokens is not None:
+            self.of_cached += input_tokens
+
+    @property
+    def cached_share(self) -> float | None:
+        """The share of prompt tokens that were read from a cache, from 0 to 1; None if unknown."""
+        return min(self.cached.known / self.of_cached, 1.0) if self.of_cached else None
+
+    def shown(self) -> UsageSums:
+        """The sums as a page and a host show them."""
+        return {
+            "answers": self.answers,
+            "inputTokens": int(self.input.known),
+            "outputTokens": int(self.output.known),
+            "cachedTokens": int(self.cached.known),
+            "cost": self.cost.value,
+            "withoutCost": self.cost.unknown,
+            "withoutTokens": self.uncounted,
+            "estimated": self.estimated,
+        }
+
+
+def add_up(
+    rows: Iterable[AnswerRow], who: Callable[[AnswerRow], tuple[str, ...]] = lambda _: (), model_pattern: str = "*"
+) -> dict[tuple[date, tuple[str, ...], str], UsageTotals]:
+    """The totals by day, by the names that `who` gives for each answer, such as that of its client, and by model, in
+    that order."""
+    totals: dict[tuple[date, tuple[str, ...], str], UsageTotals] = {}
+    for row in rows:
+        used = row.usage
+        if fnmatchcase(used.model, model_pattern):
+            one = totals.setdefault((_day_of(used.time), who(row), used.model), UsageTotals())
+            one.add(used.input_tokens, used.output_tokens, used.cached_tokens, used.cost, used.reasoning_tokens)
+            one.repeated += row.retry > 0
+    return dict(sorted(totals.items()))
+
+
+def _day_of(time: float) -> date:
+    """The day in the local calendar."""
+    return datetime.fromtimestamp(time, UTC).astimezone().date()
+
+
+# ---- The book ----
+
+
 @dataclass(slots=True)
 class _Conversation:
     """One conversation."""
@@ -32,11 +141,11 @@ class _Conversation:
     number: int
     ended_at: float
     model: str
-    sums: UsageSums
-    fills: deque[ContextFill]
+    totals: UsageTotals = field(default_factory=UsageTotals)
+    fills: deque[ContextFill] = field(default_factory=lambda: deque(maxlen=_FILLS))
 
     def add(self, answer: ListedAnswer) -> None:
-        self.sums = _sum(self.sums, answer)
+        _add_to(self.totals, answer)
         if answer["endedAt"] >= self.ended_at:  # not one of another process that is read late
             self.ended_at, self.model = answer["endedAt"], answer["model"]
         if answer["inputTokens"] is not None:
@@ -50,9 +159,8 @@ class _Conversation:
 
     def shown(self) -> ShownConversation:
         fills = sorted(self.fills, key=itemgetter("endedAt"))
-        return {
-            "endedAt": self.ended_at, "model": self.model, "sums": self.sums, "number": self.number, "fills": fills,
-        }  # fmt: skip
+        sums = self.totals.shown()
+        return {"endedAt": self.ended_at, "model": self.model, "sums": sums, "number": self.number, "fills": fills}
 
 
 class UsageBook:
@@ -62,7 +170,7 @@ class UsageBook:
         self._most_days = days
         self._listed: deque[ListedAnswer] = deque(maxlen=_ANSWERS)
         self._conversations: OrderedDict[str, _Conversation] = OrderedDict()
-        self._days: dict[str, UsageSums] = {}
+        self._days: dict[str, UsageTotals] = {}
         self._numbers = count(1)
 
     def remember(self, rows: Iterable[UsageRow], asked_by: str | None = None) -> None:
@@ -89,7 +197,8 @@ class UsageBook:
     def sums_of(self, answer: AnswerUsage, conversation: str | None) -> tuple[UsageSums | None, UsageSums]:
         """The current sums of the conversation and of the day of an answer that was added."""
         known = None if conversation is None else self._conversations.get(conversation)
-        return None if known is None else known.sums, self._days[_day_of(answer["endedAt"])]
+        of_day = self._days[_day_of(answer["endedAt"]).isoformat()]
+        return None if known is None else known.totals.shown(), of_day.shown()
 
     def view(self) -> UsageView:
         """All that a page shows: answers, conversations and days, newest first."""
@@ -99,54 +208,27 @@ class UsageBook:
         return {
             "answers": sorted(self._listed, key=by_end, reverse=True),
             "conversations": sorted(conversations, key=by_end, reverse=True),
-            "days": [{"day": day, "sums": self._days[day]} for day in days],
+            "days": [{"day": day, "sums": self._days[day].shown()} for day in days],
         }
 
     def _add(self, answer: ListedAnswer, conversation: str | None) -> None:
-        day = _day_of(answer["endedAt"])
         self._listed.append(answer)
-        self._days[day] = _sum(self._days.get(day, _NOTHING), answer)
+        _add_to(self._days.setdefault(_day_of(answer["endedAt"]).isoformat(), UsageTotals()), answer)
         if conversation is None:
             return
         known = self._conversations.pop(conversation, None)
         if known is None:
-            number = next(self._numbers)
-            known = _Conversation(number, answer["endedAt"], answer["model"], _NOTHING, deque(maxlen=_FILLS))
+            known = _Conversation(next(self._numbers), answer["endedAt"], answer["model"])
         known.add(answer)
         self._conversations[conversation] = known
         if len(self._conversations) > _CONVERSATIONS:
             self._conversations.popitem(last=False)
 
 
-def _day_of(ended_at: float) -> str:
-    return time.strftime("%Y-%m-%d", time.localtime(ended_at))
+def _add_to(totals: UsageTotals, answer: ListedAnswer) -> None:
+    totals.add(answer["inputTokens"], answer["outputTokens"], answer["cachedTokens"], answer["cost"])
+    totals.estimated += answer["source"] == "estimated"
 
-
-def _sum(before: UsageSums, answer: ListedAnswer) -> UsageSums:
-    cost, known = answer["cost"], before["cost"]
-    is_known = answer["inputTokens"] is not None and answer["outputTokens"] is not None
-    return {
-        "answers": before["answers"] + 1,
-        "inputTokens": before["inputTokens"] + (answer["inputTokens"] or 0),
-        "outputTokens": before["outputTokens"] + (answer["outputTokens"] or 0),
-        "cachedTokens": before["cachedTokens"] + (answer["cachedTokens"] or 0),
-        "cost": known if cost is None else (known or 0.0) + cost,
-        "withoutCost": before["withoutCost"] + (cost is None),
-        "withoutTokens": before["withoutTokens"] + (not is_known),
-        "estimated": before["estimated"] + (answer["source"] == "estimated"),
-    }
-
-
-_NOTHING: Final[UsageSums] = {
-    "answers": 0,
-    "inputTokens": 0,
-    "outputTokens": 0,
-    "cachedTokens": 0,
-    "cost": None,
-    "withoutCost": 0,
-    "withoutTokens": 0,
-    "estimated": 0,
-}
 
 TokenCountSource: TypeAlias = Literal["reported", "counted", "estimated"]
 
