@@ -329,6 +329,20 @@ def test_what_is_no_request_gets_its_status_and_the_connection_is_closed():
     run(test, limits=FEW)
 
 
+@one_test_for("more", [b"no request\r\n\r\n", GET + b"no request\r\n\r\n", GET + b"GET /who"])
+def test_no_refusal_is_written_into_an_answer_that_has_begun(more: bytes) -> None:
+    async def test(served: Served) -> None:
+        reader, writer = await asyncio.open_connection("127.0.0.1", served.port)
+        writer.write(GET.replace(b"whole", b"open"))
+        await served.application.has_begun.wait()
+        writer.write(more)
+        received = await reader.read()
+        writer.close()
+        assert (received.count(b"HTTP/1.1 "), received.endswith(b"first\r\n")) == (1, True)
+
+    run(test, limits=SHORT)
+
+
 def test_a_connection_that_sends_its_second_head_slowly_is_closed_too():
     async def test(served):
         received = await served.exchange(GET + b"GET /who")
