@@ -120,7 +120,6 @@ def _violation(
         "event": event,
         "seen": "" if hint is None else hint.seen,
         "hints": [] if hint is None else list(hint.causes),
-        "url": "",
     }
 
 

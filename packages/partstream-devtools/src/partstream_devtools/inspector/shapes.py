@@ -170,7 +170,6 @@ class ViolationView(TypedDict):
     event: int | None
     seen: str
     hints: list[str]
-    url: str
 
 
 class UnmappedView(TypedDict):
