@@ -24,10 +24,10 @@ import logging
 import re
 import secrets
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from datetime import UTC, datetime, tzinfo
+from datetime import UTC, date, datetime, tzinfo
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
 from urllib.parse import parse_qsl
@@ -36,19 +36,17 @@ from zoneinfo import ZoneInfo
 from partstream.codec.checks import dataclass
 from partstream.codec.system import SharedRoom
 from partstream.protocols.failures import FailureKind, ServedFailure
-from partstream.server.pages.document import (
-    PATTERNS,
-    Column,
-    Nonces,
-    Piece,
-    bars,
-    document,
-    figure,
-    resource,
-    table,
-    text,
+from partstream.server.pages import document as html
+from partstream.server.pages.usage import (
+    COST,
+    cached_share,
+    day_column,
+    dollars,
+    exact,
+    time_html,
+    tokens,
+    tokens_figure,
 )
-from partstream.server.pages.usage import cached_share, dollars, exact, tokens
 from partstream.server.requests import RequestFailedError
 from partstream.server.settings import OwnerHandler, OwnerReply, OwnerRequest
 from partstream.tokens.amounts import DOLLAR, BudgetUnit
@@ -61,7 +59,6 @@ from partstream_hub.store.values import StoreError, StoreUnreachableError
 if TYPE_CHECKING:
     from partstream.server.application import ServingApp
     from partstream.server.clients import Caller
-    from partstream.server.pages.document import ContentPolicy
     from partstream_hub.administration import Administration
     from partstream_hub.store.store import HubStore
 
@@ -69,21 +66,21 @@ if TYPE_CHECKING:
 
 _PACKAGE: Final = "partstream_hub.page"
 PERIODS: Final = {1: "Today", 7: "7 days", 30: "30 days", 90: "90 days"}  # the days that a reader chooses between
-_SHAPES: Final = PATTERNS + resource(_PACKAGE, "patterns.svg")
-_FRAME: Final = resource(_PACKAGE, "frame.html")
-_LEGEND: Final = resource(_PACKAGE, "legend.html")
-_FOOTNOTE: Final = resource(_PACKAGE, "footnote.html")
+_SHAPES: Final = html.PATTERNS + html.resource(_PACKAGE, "patterns.svg")
+_FRAME: Final = html.resource(_PACKAGE, "frame.html")
+_LEGEND: Final = html.resource(_PACKAGE, "legend.html")
+_FOOTNOTE: Final = html.resource(_PACKAGE, "footnote.html")
 
 
-def file_html(view: usage.HubView, zone: tzinfo | None, policy: ContentPolicy) -> str:
+def file_html(view: usage.HubView, zone: tzinfo | None, policy: html.ContentPolicy) -> str:
     """The page as a file, which needs no other and asks for none; `policy` is how the page names what it allows."""
-    return document("Hub - Partstream", f"{_SHAPES}\n{content_html(view, zone)}", policy, styles=_styles())
+    return html.document("Hub - Partstream", f"{_SHAPES}\n{content_html(view, zone)}", policy, styles=_styles())
 
 
-def frame_html(policy: ContentPolicy) -> str:
+def frame_html(policy: html.ContentPolicy) -> str:
     """The page as a server sends it, without any data; the policy must let its script connect to its own server."""
-    scripts = (resource("partstream.server.pages", "replacing.js") + resource(_PACKAGE, "hub.js"),)
-    return document("Hub - Partstream", f"{_SHAPES}\n{_FRAME}", policy, styles=_styles(), scripts=scripts)
+    scripts = (html.resource(html.PACKAGE, "replacing.js") + html.resource(_PACKAGE, "hub.js"),)
+    return html.document("Hub - Partstream", f"{_SHAPES}\n{_FRAME}", policy, styles=_styles(), scripts=scripts)
 
 
 def content_html(view: usage.HubView, zone: tzinfo | None, *, is_live: bool = False) -> str:
@@ -92,18 +89,18 @@ def content_html(view: usage.HubView, zone: tzinfo | None, *, is_live: bool = Fa
 
 
 def _styles() -> tuple[str, ...]:
-    of_server = "".join(resource("partstream.server.pages", name) for name in ("theme.css", "usage.css"))
-    return (of_server + resource(_PACKAGE, "hub.css"),)
+    return html.resource(html.PACKAGE, "usage.css"), html.resource(_PACKAGE, "hub.css")
 
 
 def _lines(view: usage.HubView, zone: tzinfo | None, *, is_live: bool) -> Iterator[str]:
     reader = view.reader
-    yield f"<h1>{'Hub' if reader.is_admin else f'Hub: {text(reader.name)}'}</h1>"
+    yield f"<h1>{'Hub' if reader.is_admin else f'Hub: {html.text(reader.name)}'}</h1>"
     read_at = datetime.fromtimestamp(view.read_at, UTC).astimezone(zone)
     whose = "Your budgets and your answers" + (f", in team {reader.team}." if reader.team else ".")
     if reader.is_admin:
         whose = f"All of {count(view.people, 'person', 'people')} in {count(view.teams, 'team')}."
-    yield f'<p class="quiet">{text(f"{whose} Read {read_at:%Y-%m-%d %H:%M:%S} ({view.usage.days.time_zone}).")}</p>'
+    whose += f" Read {read_at:%Y-%m-%d %H:%M:%S} ({view.usage.days.time_zone})."
+    yield f'<p class="quiet">{html.text(whose)}</p>'
     if is_live:  # the script listens to the buttons by their `data-` attributes
         periods = "".join(
             f'<button type="button" data-days="{days}" aria-pressed="{str(days == len(view.usage.of_days)).lower()}">'
@@ -121,8 +118,7 @@ def _lines(view: usage.HubView, zone: tzinfo | None, *, is_live: bool) -> Iterat
     if reader.is_admin:
         sections += [("workers", "Workers and database", _workers(view, zone))]
         sections += [("changes", "Changes", _changes(view, zone))]
-    links = "".join(f'<li><a href="#{name}">{title.partition(" and ")[0]}</a></li>' for name, title, _ in sections)
-    yield f'<nav aria-label="Sections"><ul>{links}</ul></nav>'
+    yield html.navigation((name, title.partition(" and ")[0]) for name, title, _ in sections)
     for name, title, lines in sections:
         yield f'<section id="{name}" aria-labelledby="{name}-title"><h2 id="{name}-title">{title}</h2>'
         yield from lines
@@ -146,7 +142,7 @@ def _budgets(view: usage.HubView) -> Iterator[str]:
     yield _LEGEND if view.budgets else "<p>No budget is set.</p>"
     for team, budgets in groupby(shown, key=lambda one: one.team):
         if view.reader.is_admin:
-            yield f"<h3>{f'Team {text(team)}' if team else 'Without a team'}</h3>"
+            yield f"<h3>{f'Team {html.text(team)}' if team else 'Without a team'}</h3>"
         yield f'<ul class="budgets">{"".join(_budget(one, view.read_at) for one in budgets)}</ul>'
     if left_out := len(view.budgets) - len(shown):
         yield f"<p>And {count(left_out, 'budget')} of which less is used; <code>partstream hub list</code> has all.</p>"
@@ -180,27 +176,21 @@ def _budget(budget: usage.BudgetState, now: float) -> str:
     pieces = f'<rect class="spent" width="{spent}" height="100%"/>' if window.spent else ""
     if window.reserved:
         pieces += f'<rect class="reserved" x="{spent}" width="{reserved}" height="100%"/>'
-    label = text(f"{name}: {', '.join(f'{one} {value}' for one, value in amounts.items())}, of {limit}")
+    label = html.text(f"{name}: {', '.join(f'{one} {value}' for one, value in amounts.items())}, of {limit}")
     resets = "never resets"
     if window.ends_at is not None:
         when = moment(window.ends_at, ZoneInfo(rule.time_zone))
-        resets = f"resets {roughly(window.ends_at, now)}: {when} ({text(rule.time_zone)})"
+        resets = f"resets {roughly(window.ends_at, now)}: {when} ({html.text(rule.time_zone)})"
     return (
-        f'<li class="budget {style}"><div class="budget-head"><strong><bdi>{text(name)}</bdi></strong>'
+        f'<li class="budget {style}"><div class="budget-head"><strong><bdi>{html.text(name)}</bdi></strong>'
         f' <span class="quiet">{rule.owner.kind}, {limit} {rule.period.each}</span>{badge}</div>'
         f'<svg class="meter" role="img" aria-label="{label}">{pieces}</svg>'
-        f'<dl class="amounts">{_entries(amounts.items())}</dl><p class="reset quiet">{resets}</p></li>'
+        f'<dl class="amounts">{html.entries(amounts.items())}</dl><p class="reset quiet">{resets}</p></li>'
     )
-
-
-def _entries(rows: Iterable[tuple[str, str]]) -> str:
-    return "".join(f"<div><dt>{name}</dt><dd>{text(value)}</dd></div>" for name, value in rows)
 
 
 # ---- Usage ----
 
-_TOKENS: Final = (Piece("new input", "new"), Piece("cached input", "cached"), Piece("output", "output"))
-_COST: Final = (Piece("cost", "cost"),)
 _SERIES: Final = ("series-1", "series-2", "series-3", "series-4", "series-5", "series-rest")
 """The classes of the pieces of a plot; the last is that of all others."""
 _SUMMED: Final = ("answers", "input", "cached", "output", "cost", "share")
@@ -229,7 +219,7 @@ def _totals(report: usage.UsageReport) -> Iterator[str]:
             ("Cached", cached_share(sums.cached_tokens, sums.input_tokens) or "–"),
             ("Output", tokens(sums.output_tokens)),
         )
-        yield f'<div><h2>{title}</h2><dl class="totals">{_entries(rows)}</dl></div>'
+        yield f'<div><h2>{title}</h2><dl class="totals">{html.entries(rows)}</dl></div>'
     yield "</div>"
 
 
@@ -239,27 +229,25 @@ def _days(report: usage.UsageReport) -> Iterator[str]:
         return
     costs = _columns(report, [(one.nanodollars,) for one in report.of_days], [money(one[4]) for one in report.of_days])
     yield '<div class="figures">'
-    yield figure("Cost a day", bars("Cost a day", costs, _COST, money, "cost"), ())
-    cached = [(min(one.cached_tokens, one.input_tokens), one) for one in report.of_days]
-    pieces = [(one.input_tokens - from_cache, from_cache, one.output_tokens) for from_cache, one in cached]
-    said = ([f"{exact(n)} {piece.name}" for n, piece in zip(one, _TOKENS, strict=True)] for one in pieces)
-    columns = _columns(report, pieces, [", ".join(one) for one in said])
-    plot = bars("Tokens a day, by kind", columns, _TOKENS, tokens, "tokens")
-    yield figure("Tokens a day", plot, _TOKENS) + "</div>"
+    yield html.figure("Cost a day", html.bars("Cost a day", costs, COST, money, "cost"), ())
+    kinds = (
+        (one.input_tokens, one.cached_tokens, one.output_tokens) if one.answers else None for one in report.of_days
+    )
+    yield tokens_figure(zip(map(date.isoformat, report.days.names), kinds, strict=True)) + "</div>"
     days = zip(report.days.names, report.of_days, strict=True)
     used = [(day.isoformat(), sums) for day, sums in days if sums.answers]
     cells = _cells([sums for _, sums in used], report.total)
     rows = [[day, *one] for (day, _), one in zip(used, cells, strict=True)]
     foot = ["all days", *_cells([report.total], report.total)[0]]
     yield '<details id="days-table"><summary>Days as a table</summary>'
-    yield from table("Days", ("day", *_SUMMED), rows[::-1], of_text=_OF_TEXT, foot=foot)
+    yield from html.table("Days", ("day", *_SUMMED), rows[::-1], of_text=_OF_TEXT, foot=foot)
     yield "</details>"
 
 
-def _columns(report: usage.UsageReport, heights: Sequence[Sequence[int]], words: Sequence[str]) -> list[Column]:
+def _columns(report: usage.UsageReport, heights: Sequence[Sequence[int]], words: Sequence[str]) -> list[html.Column]:
     """A column a day; of a day without an answer it says so."""
     return [
-        Column(day.isoformat()[5:], f"{day}: {said if sums.answers else 'no answer'}", tuple(map(float, height)))
+        day_column(day.isoformat(), said if sums.answers else None, tuple(map(float, height)))
         for day, sums, height, said in zip(report.days.names, report.of_days, heights, words, strict=True)
     ]
 
@@ -271,8 +259,8 @@ def _groups(groups: usage.Groups, view: usage.HubView) -> Iterator[str]:
         yield _stacked(groups, view.usage, name, column, nameless)
     rows = []
     for one in groups.shown:
-        shown = text(one.name) if one.name else f'<span class="quiet">{nameless}</span>'
-        named = [f'<bdi class="name">{shown}</bdi>', *(f"<bdi>{text(other)}</bdi>" for other in one.within)]
+        shown = html.text(one.name) if one.name else f'<span class="quiet">{nameless}</span>'
+        named = [f'<bdi class="name">{shown}</bdi>', *(f"<bdi>{html.text(other)}</bdi>" for other in one.within)]
         last = "" if one.last_at is None else roughly(one.last_at, view.read_at)
         rows.append((named, one.sums, last))
     empty = ["" for _ in within]
@@ -282,7 +270,7 @@ def _groups(groups: usage.Groups, view: usage.HubView) -> Iterator[str]:
     cells = zip(rows, _cells([sums for _, sums, _ in rows], total), strict=True)
     shown_rows = [[*named, *of_row, last] for (named, _, last), of_row in cells]
     names, foot = (column, *within, *_SUMMED, "last answer"), ["all", *empty, *_cells([total], total)[0], ""]
-    yield from table(title, names, shown_rows, of_text=_OF_TEXT, foot=foot)
+    yield from html.table(title, names, shown_rows, of_text=_OF_TEXT, foot=foot)
 
 
 def _stacked(groups: usage.Groups, report: usage.UsageReport, name: str, column: str, nameless: str) -> str:
@@ -291,10 +279,10 @@ def _stacked(groups: usage.Groups, report: usage.UsageReport, name: str, column:
     rest = [
         sums.minus(usage.added(*(of_days[place] for _, of_days in named))) for place, sums in enumerate(report.of_days)
     ]
-    pieces = [Piece(one or nameless, style) for (one, _), style in zip(named, _SERIES, strict=False)]
+    pieces = [html.Piece(one or nameless, style) for (one, _), style in zip(named, _SERIES, strict=False)]
     stacked = [of_days for _, of_days in named]
     if any(one.answers for one in rest):
-        pieces, stacked = [*pieces, Piece("others", _SERIES[-1])], [*stacked, tuple(rest)]
+        pieces, stacked = [*pieces, html.Piece("others", _SERIES[-1])], [*stacked, tuple(rest)]
     heights = [[of_days[place].nanodollars for of_days in stacked] for place in range(len(report.of_days))]
     words = [
         ", ".join(f"{piece.name} {money(height)}" for piece, height in zip(pieces, of_day, strict=True) if height)
@@ -302,8 +290,8 @@ def _stacked(groups: usage.Groups, report: usage.UsageReport, name: str, column:
         for of_day in heights
     ]
     title = f"Cost a day, by {column}"
-    plot = bars(title, _columns(report, heights, words), pieces, money, f"{name}-cost")
-    return figure(title, plot, pieces)
+    plot = html.bars(title, _columns(report, heights, words), pieces, money, f"{name}-cost")
+    return html.figure(title, plot, pieces)
 
 
 def _cells(rows: Sequence[usage.Sums], total: usage.Sums) -> list[tuple[str, ...]]:
@@ -326,8 +314,8 @@ def _cells(rows: Sequence[usage.Sums], total: usage.Sums) -> list[tuple[str, ...
                 tokens_sign + exact(sums.input_tokens),
                 cached_share(sums.cached_tokens, sums.input_tokens),
                 tokens_sign + exact(sums.output_tokens),
-                cost_sign + text(money(sums.nanodollars)),
-                f'{bar} <span class="percent">{text(percent)}</span>',
+                cost_sign + html.text(money(sums.nanodollars)),
+                f'{bar} <span class="percent">{html.text(percent)}</span>',
             )
         )
     return cells
@@ -349,27 +337,27 @@ def _workers(view: usage.HubView, zone: tzinfo | None) -> Iterator[str]:
         shown = "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in facts.items())
         yield f'<dl class="totals facts">{shown}</dl>'
         if database.broken:
-            yield f'<ul class="broken">{"".join(f"<li>{text(one)}</li>" for one in database.broken)}</ul>'
+            yield f'<ul class="broken">{"".join(f"<li>{html.text(one)}</li>" for one in database.broken)}</ul>'
     yield f"<p>{count(live, 'worker')} of {len(view.workers):,} {'answers' if live == 1 else 'answer'}.</p>"
     rows = []
     for one in sorted(view.workers, key=lambda one: (not one.is_live, one.name)):
         style, sign, word = ("good", "●", "answers") if one.is_live else ("quiet", "○", "silent")
         state = f'<span class="{style}"><span aria-hidden="true">{sign}</span> {word}</span>'
         seen = "" if one.seen_at is None else roughly(one.seen_at, view.read_at)
-        name = f'<bdi class="name">{text(one.name)}</bdi>'
+        name = f'<bdi class="name">{html.text(one.name)}</bdi>'
         rows.append([name, state, moment(one.started_at, zone), seen, f"{one.answers:,}"])
     if rows:
-        yield from table(
+        yield from html.table(
             "Workers", ("worker", "state", "started", "last seen", "running answers"), rows, of_text=_OF_TEXT
         )
 
 
 def _changes(view: usage.HubView, zone: tzinfo | None) -> Iterator[str]:
     rows = [
-        [moment(one.time, zone), *map(text, (one.by, one.action, "; ".join(usage.changed_fields(one))))]
+        [moment(one.time, zone), *map(html.text, (one.by, one.action, "; ".join(usage.changed_fields(one))))]
         for one in view.changes
     ]
-    yield from table("Changes", ("when", "who", "change", "fields"), rows, of_text=_OF_TEXT)
+    yield from html.table("Changes", ("when", "who", "change", "fields"), rows, of_text=_OF_TEXT)
 
 
 # ---- Amounts and times in words ----
@@ -411,8 +399,7 @@ def moment(seconds: float | None, zone: tzinfo | None) -> str:
     """A time as HTML, in the zone of the page; nothing for an unknown one."""
     if seconds is None:
         return ""
-    then = datetime.fromtimestamp(seconds, UTC).astimezone(zone)
-    return f'<time datetime="{then.isoformat(timespec="seconds")}">{text(then.strftime("%Y-%m-%d %H:%M"))}</time>'
+    return time_html(datetime.fromtimestamp(seconds, UTC).astimezone(zone), "%Y-%m-%d %H:%M")
 
 
 def roughly(seconds: float, now: float) -> str:
@@ -427,11 +414,10 @@ def roughly(seconds: float, now: float) -> str:
 # ---- The page to join ----
 
 
-def join_html(policy: ContentPolicy) -> str:
+def join_html(policy: html.ContentPolicy) -> str:
     """The page to join; the policy must let its script connect to its own server."""
-    styles = resource("partstream.server.pages", "theme.css") + resource(_PACKAGE, "hub.css")
-    body, scripts = resource(_PACKAGE, "join.html"), (resource(_PACKAGE, "join.js"),)
-    return document("Join the hub - Partstream", body, policy, styles=(styles,), scripts=scripts)
+    body, style, script = (html.resource(_PACKAGE, name) for name in ("join.html", "hub.css", "join.js"))
+    return html.document("Join the hub - Partstream", body, policy, styles=(style,), scripts=(script,))
 
 
 # ---- Routes ----
@@ -440,17 +426,11 @@ PAGE: Final = "/hub"
 JOIN: Final = "/hub/join"
 CONTENT: Final = "/hub/v1/page"
 _logger = logging.getLogger("partstream.hub")
-_HTML: Final = "text/html; charset=utf-8"
 _HEADERS: Final = (
-    ("cache-control", "no-store"),
+    *html.HEADERS,
     ("cross-origin-opener-policy", "same-origin"),
     ("cross-origin-resource-policy", "same-origin"),
-    ("referrer-policy", "no-referrer"),
-    ("x-content-type-options", "nosniff"),
-    ("x-frame-options", "DENY"),
 )
-_FRAMED: Final = ("content-security-policy", "frame-ancestors 'none'")
-"""The rest of the policy of a page is in the page itself."""
 _NOTHING_RUNS: Final = ("content-security-policy", "default-src 'none'; frame-ancestors 'none'; sandbox")
 """For the content: a reader who opens it by itself sees a document in which nothing runs."""
 _RETRY_SECONDS: Final = 2.0
@@ -504,7 +484,7 @@ class HubPage:
         try:
             loop = asyncio.get_running_loop()
             reading = loop.run_in_executor(self._thread, self._read, caller.name, days, zone)
-            html = await answered(reading, self.read_seconds)
+            content = await answered(reading, self.read_seconds)
         except StoreUnreachableError as error:
             raise unreachable(error) from error
         except StoreError as error:
@@ -513,9 +493,9 @@ class HubPage:
             raise RequestFailedError(ServedFailure(FailureKind.INTERNAL, said)) from error
         finally:
             self._waiting.remove(caller.name)
-        if html is None:
+        if content is None:
             raise RequestFailedError(ServedFailure(FailureKind.FORBIDDEN, "the page is for people of this hub"))
-        return OwnerReply(html.encode(), _HTML, headers=(*_HEADERS, _NOTHING_RUNS))
+        return OwnerReply(content.encode(), html.HTML, headers=(*_HEADERS, _NOTHING_RUNS))
 
     def _read(self, person: str, days: int, zone: ZoneInfo) -> str | None:
         """The content for a person; None if there is no such person. Runs in the thread."""
@@ -525,23 +505,23 @@ class HubPage:
         directory = self._directory = self._store.directory(known.version if known else None) or known or Directory()
         if (reader := usage.reader_of(directory, person)) is None:
             return None
-        until, html = self._kept.find(reader, (days, zone.key)) or (0.0, "")
+        until, content = self._kept.find(reader, (days, zone.key)) or (0.0, "")
         begins = time.monotonic()
         if begins < until:
-            return html
-        html = content_html(usage.overview(self._store, directory, reader, days, zone, zone.key), zone, is_live=True)
+            return content
+        content = content_html(usage.overview(self._store, directory, reader, days, zone, zone.key), zone, is_live=True)
         ends = time.monotonic()
         if ends - begins >= self.slow_seconds:
-            self._kept.keep(reader, (days, zone.key), (ends + self.rest * (ends - begins), html))
-        return html
+            self._kept.keep(reader, (days, zone.key), (ends + self.rest * (ends - begins), content))
+        return content
 
 
-def _frame(make: Callable[[Nonces], str]) -> OwnerHandler:
+def _frame(make: Callable[[html.Nonces], str]) -> OwnerHandler:
     """Answers with a frame, whose script and style have a nonce of their own each time."""
 
     async def show(_request: OwnerRequest, _caller: Caller) -> OwnerReply:
-        page = make(Nonces(secrets.token_urlsafe(16), connect="'self'"))
-        return OwnerReply(page.encode(), _HTML, headers=(*_HEADERS, _FRAMED))
+        page = make(html.Nonces(secrets.token_urlsafe(16), connect="'self'"))
+        return OwnerReply(page.encode(), html.HTML, headers=(*_HEADERS, html.FRAMED))
 
     return show
 

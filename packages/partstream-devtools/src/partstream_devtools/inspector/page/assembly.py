@@ -12,7 +12,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from partstream.codec.json_codec import dumps
-from partstream.server.pages.document import ContentPolicy, data_script, document, packed_data_script, resource, text
+from partstream.server.pages.document import (
+    ContentPolicy,
+    data_script,
+    document,
+    entries,
+    packed_data_script,
+    resource,
+    table,
+    text,
+)
 from partstream_devtools.inspector.view import account_of, facts_of
 
 # ---- The page without its script ----
@@ -37,8 +46,7 @@ def _lines(view: Mapping[str, Any]) -> Iterator[str]:
     for number, answer in enumerate(view["answers"]):
         name = f"answer-{number}"
         yield f'<article aria-labelledby="{name}"><h2 id="{name}">{text(answer["title"])}</h2>'
-        facts = (f"<div><dt>{text(name)}</dt><dd>{text(value)}</dd></div>" for name, value in facts_of(answer))
-        yield f'<dl class="facts">{"".join(facts)}</dl>'
+        yield f'<dl class="facts">{entries(facts_of(answer))}</dl>'
         for row in account_of(answer):
             if row.level > 1 and not row.name:
                 yield f"<pre>{text(row.value)}</pre>"
@@ -47,14 +55,14 @@ def _lines(view: Mapping[str, Any]) -> Iterator[str]:
         if answer["numbers"]:
             rows = ((one["label"], one["text"], one["missing"] or one["definition"]) for one in answer["numbers"])
             yield "<h3>Numbers</h3>"
-            yield _table(("Number", "Value", "What it is"), rows)
+            yield from _table("Numbers", ("Number", "Value", "What it is"), rows)
         yield from _result(answer)
         yield from _events(answer["events"])
         yield "</article>"
     if view["commands"]:
         commands = ((command["label"], command["text"]) for command in view["commands"])
         yield "<h2>Commands</h2>"
-        yield _table(("What it does", "Command"), commands)
+        yield from _table("Commands", ("What it does", "Command"), commands)
 
 
 def source_sentence(view: Mapping[str, Any]) -> str:
@@ -83,20 +91,13 @@ def _events(events: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     yield "<h3>Events</h3>"
     times = ("-" if one["at"] is None else f"{one['at']:,.0f} ms" for one in events)
     rows = ((one["n"], at, one["type"], one["text"]) for one, at in zip(events[:_MOST_EVENTS], times, strict=False))
-    yield _table(("Event", "After", "Type", "Text"), rows)
+    yield from _table("Events", ("Event", "After", "Type", "Text"), rows)
     if len(events) > _MOST_EVENTS:
         yield f"<p>The first {_MOST_EVENTS} of {len(events):,}: the script of this page shows all.</p>"
 
 
-def _table(head: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
-    """A table whose first column names its rows."""
-    names = "".join(f'<th scope="col">{text(name)}</th>' for name in head)
-    lines = "".join(_row(*row) for row in rows)
-    return f'<div class="scroll"><table><thead><tr>{names}</tr></thead><tbody>{lines}</tbody></table></div>'
-
-
-def _row(name: object, *cells: object) -> str:
-    return f'<tr><th scope="row">{text(name)}</th>{"".join(f"<td>{text(cell)}</td>" for cell in cells)}</tr>'
+def _table(title: str, names: Sequence[str], rows: Iterable[Iterable[object]]) -> Iterator[str]:
+    return table(title, names, [[*map(text, row)] for row in rows], of_text=names)
 
 
 # ---- The whole page ----
@@ -134,10 +135,7 @@ _MOST_PLAIN_DATA: Final = 5 * 1024 * 1024
 def page_html(view: Mapping[str, Any] | None, policy: ContentPolicy) -> str:
     """The page for a view; None for a page that gets its view from a server or an editor."""
     title = "Partstream" if view is None else f"{view['title']} - Partstream"
-    styles = [
-        resource("partstream.server.pages", "theme.css"),
-        *(resource("partstream_devtools.inspector.page", name) for name in STYLES),
-    ]
+    styles = (resource("partstream_devtools.inspector.page", name) for name in STYLES)
     body = ""
     if view is not None:
         is_large = len(dumps(view)) > _MOST_PLAIN_DATA

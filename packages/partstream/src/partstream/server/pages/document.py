@@ -25,6 +25,18 @@ from partstream.codec.json_codec import dumps
 from partstream.codec.text import visible
 from partstream.errors import UnexpectedValueError
 
+PACKAGE: Final = "partstream.server.pages"
+HTML: Final = "text/html; charset=utf-8"
+HEADERS: Final = (
+    ("cache-control", "no-store"),
+    ("referrer-policy", "no-referrer"),
+    ("x-content-type-options", "nosniff"),
+    ("x-frame-options", "DENY"),
+)
+"""The headers of a page that a server sends."""
+FRAMED: Final = ("content-security-policy", "frame-ancestors 'none'")
+"""The rest of the policy of a page is in the page itself."""
+
 
 def text(value: object) -> str:
     """A text as HTML: nothing in it is markup, and hidden characters and those that act on others become escapes."""
@@ -55,19 +67,20 @@ def resource(package: str, name: str) -> str:
 
 
 def document(
-    title: str, body: str, policy: ContentPolicy, *, styles: Sequence[str], scripts: Sequence[str] = ()
+    title: str, body: str, policy: ContentPolicy, *, styles: Iterable[str] = (), scripts: Sequence[str] = ()
 ) -> str:
-    """A whole document, which needs no other file and asks for none, below the name of the product. No style may hold
-    `</style`, and no script, which run once the body is there, `</script` or `<!--`; title is text, the body HTML."""
-    attribute = policy.attribute
+    """A whole document in the colours of every page, which needs no other file and asks for none, below the name of the
+    product. No style may hold `</style`, and no script `</script` or `<!--`; they run once the body is there. The title
+    is text, the body HTML."""
+    attribute, style = policy.attribute, "".join((resource(PACKAGE, "theme.css"), *styles))
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{policy.content(scripts, styles)}">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy.content(scripts, (style,))}">\n'
         '<meta name="referrer" content="no-referrer">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<link rel="icon" href="data:,">\n'
         f"<title>{text(title)}</title>\n"
-        f"{''.join(f'<style{attribute}>{style}</style>' for style in styles)}\n</head>\n"
+        f"<style{attribute}>{style}</style>\n</head>\n"
         f'<body>\n<header class="product">Partstream</header>\n{body}\n'
         f"{''.join(f'<script{attribute}>{script}</script>' for script in scripts)}\n</body>\n</html>\n"
     )
@@ -272,7 +285,7 @@ def _scale(most: float) -> float:
     return next(unit * step for step in (1, 2, 4, 6, 8, 10, 20) if unit * step >= most)
 
 
-# ---- Tables ----
+# ---- Lists and tables ----
 
 PATTERNS: Final = (
     '<svg class="unseen" aria-hidden="true" width="0" height="0"><defs><pattern id="hatched" width="6" height="6" '
@@ -281,6 +294,17 @@ PATTERNS: Final = (
     'x2="4" y1="2" y2="2"/></pattern></defs></svg>'
 )
 """The patterns that the pieces of a plot refer to: a page with plots has them once."""
+
+
+def entries(rows: Iterable[tuple[str, object]]) -> str:
+    """The entries of a list of numbers, each with its name; both are text."""
+    return "".join(f"<div><dt>{text(name)}</dt><dd>{text(value)}</dd></div>" for name, value in rows)
+
+
+def navigation(sections: Iterable[tuple[str, str]]) -> str:
+    """Links to the sections of a page, by id and title."""
+    links = "".join(f'<li><a href="#{name}">{title}</a></li>' for name, title in sections)
+    return f'<nav aria-label="Sections"><ul>{links}</ul></nav>'
 
 
 def table(

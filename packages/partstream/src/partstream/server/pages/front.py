@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
-from partstream.server.pages.document import Hashes, document, resource, text
+from partstream.server.pages.document import FRAMED, HEADERS, HTML, PACKAGE, Hashes, document, resource, text
 from partstream.server.requests import RequestFailedError
 from partstream.server.settings import OwnerReply
 
@@ -25,14 +25,7 @@ SHOWN_CLIENTS: Final = ("codex", "claude", "opencode", "copilot-cli", "qwen-code
 _MOST_MODELS: Final = 100
 _TITLE: Final = "Partstream is running"
 _ROOT: Final = "<span data-root></span>"
-_HEADERS: Final = (
-    ("cache-control", "no-store"),
-    ("vary", "accept"),
-    ("referrer-policy", "no-referrer"),
-    ("x-content-type-options", "nosniff"),
-    ("x-frame-options", "DENY"),
-    ("content-security-policy", "frame-ancestors 'none'"),  # the rest of its policy is in the page itself
-)
+_HEADERS: Final = (*HEADERS, FRAMED, ("vary", "accept"))
 
 
 def front_page(state: ServerState) -> OwnerHandler:
@@ -49,7 +42,7 @@ def front_page(state: ServerState) -> OwnerHandler:
         shown = ((state.protocols[name].shown_title, path) for name, path in state.base_paths.items())
         pages = ((path, methods.get("GET")) for path, methods in state.owner_routes.items())
         html = front_html(shown, models, ((path, one.title) for path, one in pages if one is not None and one.title))
-        return OwnerReply(html.encode(), "text/html; charset=utf-8", headers=_HEADERS)
+        return OwnerReply(html.encode(), HTML, headers=_HEADERS)
 
     return show
 
@@ -78,9 +71,8 @@ def front_html(
         "settings into the client's own file.</p>\n"
         f"{f'<h2>Pages</h2><ul>{ways}</ul>' if ways else ''}</main>"
     )
-    styles = "".join(resource(__package__ or "", name) for name in ("theme.css", "front.css"))
-    script = resource(__package__ or "", "front.js")
-    return document(_TITLE, body, Hashes(), styles=(styles,), scripts=(script,))
+    style, script = resource(PACKAGE, "front.css"), resource(PACKAGE, "front.js")
+    return document(_TITLE, body, Hashes(), styles=(style,), scripts=(script,))
 
 
 def _models(models: Sequence[str] | None) -> str:

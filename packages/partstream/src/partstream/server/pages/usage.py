@@ -8,7 +8,7 @@ is for reports. An unknown number is an empty cell and never 0.
 
 from __future__ import annotations
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
@@ -88,12 +88,11 @@ def completions_text(days: Mapping[str, Completions], today: date, most_days: in
 
 # ---- The page of usage ----
 
-_PACKAGE: Final = "partstream.server.pages"
 _MOST_DAYS: Final = 92
 """The most days of a plot with a column for every day; a longer plot has columns for days with an answer alone."""
 _PLOTTED: Final = 10
 _TOKENS: Final = (html.Piece("new input", "new"), html.Piece("cached input", "cached"), html.Piece("output", "output"))
-_COST: Final = (html.Piece("cost", "cost"),)
+COST: Final = (html.Piece("cost", "cost"),)
 _SUMMED: Final = ("answers", "input", "cached", "output", "cost")
 _TEXT_COLUMNS: Final = frozenset({"ended", "model", "asked by", "last answer", "day", "removed by the server"})
 
@@ -119,11 +118,11 @@ def usage_html(
     body = "\n".join(('<main class="usage">', *lines))
     quiet = "".join(f'<p class="quiet">{html.text(one)}</p>\n' for one in filter(None, (note, _FOOTNOTE)))
     body = f"{html.PATTERNS}\n{body}\n{quiet}</main>"
-    scripts = ("".join(html.resource(_PACKAGE, name) for name in ("replacing.js", "usage.js")),) if follows else ()
+    scripts = ("".join(html.resource(html.PACKAGE, name) for name in ("replacing.js", "usage.js")),) if follows else ()
     if follows:
         body += '\n<p class="unseen" id="said" role="status"></p>'
-    styles = (html.resource(_PACKAGE, "theme.css") + html.resource(_PACKAGE, "usage.css"),)
-    return html.document("Token usage", body, policy, styles=styles, scripts=scripts)
+    style = html.resource(html.PACKAGE, "usage.css")
+    return html.document("Token usage", body, policy, styles=(style,), scripts=scripts)
 
 
 def _head(view: UsageView, now: datetime) -> Iterator[str]:
@@ -137,36 +136,24 @@ def _head(view: UsageView, now: datetime) -> Iterator[str]:
         known = {name: [one[name] for one in rows if one[name] is not None] for name in UsageSums.__annotations__}
         total: Any = {name: sum(numbers) if numbers or name != "cost" else None for name, numbers in known.items()}
         cells = zip(("Answers", "Input", "Cached", "Output", "Cost"), sum_cells(total), strict=True)
-        entries = "".join(f"<div><dt>{label}</dt><dd>{html.text(cell or '–')}</dd></div>" for label, cell in cells)
-        yield f'<h2>{title}</h2><dl class="totals">{entries}</dl>'
-    links = "".join(f'<li><a href="#{name}">{title}</a></li>' for name, title in _SECTIONS)
-    yield f'<nav aria-label="Sections"><ul>{links}</ul></nav>'
-
-
-_SECTIONS: Final = (("days", "Days"), ("conversations", "Conversations"), ("answers", "Answers"))
+        yield f'<h2>{title}</h2><dl class="totals">{html.entries((label, cell or "–") for label, cell in cells)}</dl>'
+    yield html.navigation((("days", "Days"), ("conversations", "Conversations"), ("answers", "Answers")))
 
 
 def _days(view: UsageView) -> Iterator[str]:
     yield '<section id="days"><h2>Days</h2>'
     days = list(reversed(view["days"]))
     if days:
-        columns = []
-        for day, sums in _every_day(days):
-            heights = (0.0, 0.0, 0.0)
-            if sums is not None:
-                cached = min(sums["cachedTokens"], sums["inputTokens"])
-                heights = (sums["inputTokens"] - cached, cached, sums["outputTokens"])
-            pieces = zip(heights, _TOKENS, strict=True)
-            words = ", ".join(f"{exact(round(count))} {piece.name}" for count, piece in pieces)
-            columns.append(_column(day, sums, heights, words))
-        plot = html.bars("Tokens a day, by kind", columns, _TOKENS, tokens, "tokens")
-        yield html.figure("Tokens a day", plot, _TOKENS)
+        shown = _every_day(days)
+        yield tokens_figure(
+            (day, sums and (sums["inputTokens"], sums["cachedTokens"], sums["outputTokens"])) for day, sums in shown
+        )
         if any(one["sums"]["cost"] is not None for one in days):
             costs = [
-                _column(day, sums, ((sums["cost"] or 0.0) if sums else 0.0,), sum_cells(sums)[-1] if sums else "")
-                for day, sums in _every_day(days)
+                day_column(day, sum_cells(sums)[-1], (sums["cost"] or 0.0,)) if sums else day_column(day, None, (0.0,))
+                for day, sums in shown
             ]
-            yield html.figure("Cost a day, in US dollars", html.bars("Cost a day", costs, _COST, dollars, "cost"), ())
+            yield html.figure("Cost a day, in US dollars", html.bars("Cost a day", costs, COST, dollars, "cost"), ())
     rows = [[one["day"], *sum_cells(one["sums"])] for one in view["days"]]
     yield from _table("Days", ("day", *_SUMMED), rows)
     yield "</section>"
@@ -181,8 +168,23 @@ def _every_day(days: Sequence[DayUsage]) -> list[tuple[str, UsageSums | None]]:
     return [(name, known.get(name)) for name in names]
 
 
-def _column(day: str, sums: UsageSums | None, heights: tuple[float, ...], words: str) -> html.Column:
-    return html.Column(day[5:], f"{day}: {words if sums else 'no answer'}", heights)
+def tokens_figure(days: Iterable[tuple[str, tuple[int, int, int] | None]]) -> str:
+    """The tokens of each day as a plot, by kind: of its answers the input, those of it from a cache, and the output; of
+    a day without an answer None."""
+    columns = []
+    for day, used in days:
+        given, from_cache, output = used or (0, 0, 0)
+        cached = min(from_cache, given)
+        heights = given - cached, cached, output
+        words = ", ".join(f"{exact(count)} {piece.name}" for count, piece in zip(heights, _TOKENS, strict=True))
+        columns.append(day_column(day, words if used else None, heights))
+    plot = html.bars("Tokens a day, by kind", columns, _TOKENS, tokens, "tokens")
+    return html.figure("Tokens a day", plot, _TOKENS)
+
+
+def day_column(day: str, words: str | None, heights: tuple[float, ...]) -> html.Column:
+    """The column of a day in a plot; without words, it had no answer."""
+    return html.Column(day[5:], f"{day}: {'no answer' if words is None else words}", heights)
 
 
 def _conversations(view: UsageView, now: datetime) -> Iterator[str]:
@@ -250,8 +252,12 @@ def _answers(view: UsageView, now: datetime) -> Iterator[str]:
 def _when(seconds: float, now: datetime) -> str:
     """A time as HTML: today's without the day."""
     then = datetime.fromtimestamp(seconds, UTC).astimezone(now.tzinfo)
-    shown = then.strftime("%H:%M:%S" if then.date() == now.date() else "%Y-%m-%d %H:%M")
-    return f'<time datetime="{then.isoformat(timespec="seconds")}">{shown}</time>'
+    return time_html(then, "%H:%M:%S" if then.date() == now.date() else "%Y-%m-%d %H:%M")
+
+
+def time_html(then: datetime, form: str) -> str:
+    """A time as HTML, in a form."""
+    return f'<time datetime="{then.isoformat(timespec="seconds")}">{html.text(then.strftime(form))}</time>'
 
 
 def _table(title: str, names: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
@@ -289,8 +295,8 @@ def findings_html(name: str, findings: Sequence[ShownFinding], policy: html.Cont
         f'<ol class="findings">{rows}</ol><p class="buttons">{buttons}</p>'
         '<p class="quiet" id="said" role="status"></p></main>'
     )
-    styles = (html.resource(_PACKAGE, "theme.css") + html.resource(_PACKAGE, "findings.css"),)
-    return html.document(title, body, policy, styles=styles, scripts=(html.resource(_PACKAGE, "findings.js"),))
+    style, script = html.resource(html.PACKAGE, "findings.css"), html.resource(html.PACKAGE, "findings.js")
+    return html.document(title, body, policy, styles=(style,), scripts=(script,))
 
 
 def findings_text(name: str, findings: Sequence[ShownFinding]) -> str:
