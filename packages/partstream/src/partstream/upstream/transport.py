@@ -159,21 +159,11 @@ class Transport:
                 borders = EventBorders((b"\n\n", b"\r\n\r\n"))  # whole events, because a cut may hide a secret
 
                 async def pieces() -> AsyncGenerator[bytes]:
-                    failure: errors.UpstreamError | None = None
                     next_piece = answer.next_piece()
-                    while failure is None:
-                        try:
-                            piece = await waits.wait(next_piece())
-                        except TimeoutError:
-                            failure = deadlines.error()
-                        except client_errors() as error:
-                            failure = answer.broke(error, established=True)
-                        else:
-                            yield redactor.redact_bytes(borders.feed(piece) if piece else borders.rest())
-                            deadlines.arrived(now(), events=True, ending=False)
-                            if not piece:
-                                return
-                    raise failure
+                    while piece := await _waited_for(next_piece, answer, waits):
+                        yield redactor.redact_bytes(borders.feed(piece))
+                        deadlines.arrived(now(), events=True, ending=False)
+                    yield redactor.redact_bytes(borders.rest())
 
                 headers = returned_headers(answer.fields, answer.redactor)
                 async with aclosing(pieces()) as passing:
@@ -679,23 +669,28 @@ async def _start_of_body(answer: HTTPAnswer) -> bytes:
 
 
 async def _whole_body(answer: HTTPAnswer, waits: LimitedWaits) -> bytes:
-    loop, deadlines = asyncio.get_running_loop(), waits.deadlines
     body = bytearray()  # not a list of chunks: a server may send them byte by byte
     next_piece = answer.next_piece()
+    while True:
+        # Its head has come, so that the answer has begun: from here on it may not fall silent.
+        waits.deadlines.arrived(waits.now(), events=True, ending=False)
+        if not (chunk := await _waited_for(next_piece, answer, waits)):
+            return bytes(body)
+        body += chunk
+        if len(body) > DEFAULT_MAX_EVENT_SIZE:
+            raise errors.EventTooLargeError(len(body), DEFAULT_MAX_EVENT_SIZE)
+
+
+async def _waited_for(
+    next_piece: Callable[[], Awaitable[bytes | None]], answer: HTTPAnswer, waits: LimitedWaits
+) -> bytes | None:
+    """The next piece of an answer that has begun; raises what is wrong where there is none in time."""
+    failure: errors.UpstreamError
     try:
-        while True:
-            # Its head has come, so that the answer has begun: from here on it may not fall silent.
-            deadlines.arrived(loop.time(), events=True, ending=False)
-            chunk = await waits.wait(next_piece())
-            if not chunk:
-                return bytes(body)
-            body += chunk
-            if len(body) > DEFAULT_MAX_EVENT_SIZE:
-                raise errors.EventTooLargeError(len(body), DEFAULT_MAX_EVENT_SIZE)
+        return await waits.wait(next_piece())
     except TimeoutError:
-        late = deadlines.error()
-        answer.cut(late)
-        raise late from None
+        failure = waits.deadlines.error()
+        answer.cut(failure)
     except client_errors() as error:
         failure = answer.broke(error, established=True)
     raise failure
