@@ -85,7 +85,6 @@ class Attempts:
     renewed: Secret | None = None
     paused: PausingStream | None = None
     is_unread: bool = False
-    requests: int = 0
     pauses: int = 0
     retries: int = 0
     drops: int = 0
@@ -290,7 +289,6 @@ async def carry_out(asking: Asking, attempts: Attempts) -> None:
     """
     try:
         while True:
-            attempts.requests += 1
             try:
                 paused = await asking.send(attempts)
             except UpstreamError as error:
