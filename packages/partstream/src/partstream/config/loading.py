@@ -358,7 +358,7 @@ class VercelOidc:
                 verify_certificates=self.connection.verify_certificates,
             )
             async with aclosing(UpstreamHTTP(vercel)) as http:
-                answer = await http.fetch(token_path, {"accept": "application/json"}, b"")
+                answer = await http.fetch(token_path, {}, b"")
         except (UpstreamError, ConnectionSetupError) as error:
             raise CredentialError(SOURCE, str(error), "a connection to it") from None
         if answer.status in (401, 403):

@@ -41,7 +41,7 @@ from partstream.settings.row import hidden_url
 from partstream.upstream import http_errors
 from partstream.upstream.discovery import MODELS_PATH, FetchResponse, KeptFile, entries_of
 from partstream.upstream.endpoint import without_query
-from partstream.upstream.http import Connections, OutboundHTTPRequest, UpstreamHTTP
+from partstream.upstream.http import Connections, UpstreamHTTP
 
 if TYPE_CHECKING:
     from partstream.protocols.errors import Errors
@@ -545,7 +545,7 @@ async def advice_on_missing_list(fetch: Fetch, configuration: GatewayConfigurati
     if path_of(meant) != path_of(url):
         try:
             async with asyncio.timeout(_LIST_SECONDS):
-                has_list = is_list(await fetch(path, {"accept": "application/json"}))
+                has_list = is_list(await fetch(path, {}))
         except (TimeoutError, LanguageModelError) as error:
             _logger.info("no list of models at %s: %s", path, error)
     shown = hidden_url(without_query(meant))
@@ -651,13 +651,7 @@ _Answer: TypeAlias = "FetchResponse | str"
 
 async def ask_once(http: UpstreamHTTP, path: str, document: Mapping[str, Any] | None, deadline: float) -> _Answer:
     """The answer to a question at a path below the base URL, a document for one with a body; or why there is none."""
-    headers = {**http.document_headers, "accept": "application/json"}
-    content = None
-    if document is not None:
-        headers["content-type"] = "application/json"
-        content = dumps(document)
-    method = "GET" if document is None else "POST"
-    request = OutboundHTTPRequest(method, http.base_path + path, content=content, headers=headers)
+    request = http.document_request(http.base_path + path, {}, None if document is None else dumps(document))
     try:
         async with (
             asyncio.timeout_at(deadline),

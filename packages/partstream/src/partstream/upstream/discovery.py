@@ -58,7 +58,7 @@ class Fetch(Protocol):
     """Sends one request to the upstream, with its keys and within its limits of time and size."""
 
     async def __call__(self, path: str, headers: Mapping[str, str], body: bytes | None = None) -> FetchResponse:
-        """Gets `path`, from the root of the host and with its query if it has one, or posts `body` to it.
+        """Gets a document at `path`, from the root of the host and with its query if it has one, or posts `body` to it.
 
         Raises:
             UpstreamError: The upstream gave no response.
@@ -272,12 +272,8 @@ class ModelDiscovery:
     async def _ask(self, question: FactRequest) -> CachedAnswer:
         """The answer to one question; the known answer, if the server reports no change."""
         known = self._known.get(question.key)
-        headers = {"accept": "application/json"}
-        if question.body is not None:
-            headers["content-type"] = "application/json"
-        if known is not None and known.etag is not None:
-            headers["if-none-match"] = known.etag
-        response = await self._response(question.path, headers, question.body)
+        etag = None if known is None else known.etag
+        response = await self._response(question.path, {} if etag is None else {"if-none-match": etag}, question.body)
         now = self._clock()
         if response.status == 304 and known is not None:
             return known._replace(fetched_at=now)
@@ -287,7 +283,7 @@ class ModelDiscovery:
         if (query := next_page(pages[0])) is None:
             return CachedAnswer(pages[0], now, response.headers.get("etag"))
         while query is not None and len(pages) < MOST_PAGES:
-            response = await self._response(f"{question.path}?{query}", {"accept": "application/json"}, None)
+            response = await self._response(f"{question.path}?{query}", {})
             pages.append(self._parsed(question, response))
             query, before = next_page(pages[-1]), query
             if query == before:  # it names the page that it just gave
@@ -308,7 +304,7 @@ class ModelDiscovery:
             raise errors.UpstreamProtocolError(event_type=where, field=None, got="null", expected="a JSON object")
         return document
 
-    async def _response(self, path: str, headers: Mapping[str, str], body: bytes | None) -> FetchResponse:
+    async def _response(self, path: str, headers: Mapping[str, str], body: bytes | None = None) -> FetchResponse:
         try:
             async with asyncio.timeout(REQUEST_SECONDS):
                 return await self._fetch(path, headers, body)

@@ -92,7 +92,6 @@ class UpstreamHTTP:
         self._owns_connections = connections is None
         self._last: tuple[tuple[object, ...], OutboundHead] | None = None
         self.base_path = urlsplit(configuration.base_url).path.rstrip("/")
-        self.document_headers = self._protocol.document_headers  # of requests that ask no model
 
     async def aclose(self) -> None:
         """Closes the connections that are kept open for the next request."""
@@ -141,8 +140,8 @@ class UpstreamHTTP:
         raise failure  # here, so that the client's error, which holds the request and its key, is no context of it
 
     async def fetch(self, path: str, headers: Mapping[str, str], body: bytes | None = None) -> FetchResponse:
-        """Gets a path of the upstream's host, with its query if it has one, or posts `body` to it; the caller limits
-        the time.
+        """Gets a document in JSON at a path of the upstream's host, with its query if it has one, or posts `body` to
+        it; the caller limits the time.
 
         Raises:
             CredentialError: The key cannot be had.
@@ -150,10 +149,7 @@ class UpstreamHTTP:
             UpstreamTimeoutError: The upstream did not accept a connection in time.
             UpstreamProtocolError: The answer is larger than 8 MiB.
         """
-        path, _, query = path.partition("?")
-        method, plain = "GET" if body is None else "POST", self._protocol.document_headers
-        request = OutboundHTTPRequest(method, path, query, body, headers=plain, own_headers=headers)
-        asking = _DocumentAsking(self, request)
+        asking = _DocumentAsking(self, self.document_request(path, headers, body))
         try:
             await carry_out(asking, Attempts())
         except errors.UpstreamHTTPError:
@@ -161,6 +157,12 @@ class UpstreamHTTP:
                 raise
         assert asking.response is not None  # noqa: S101 - for the type checker: there is one, or an error
         return asking.response
+
+    def document_request(self, path: str, headers: Mapping[str, str], body: bytes | None) -> OutboundHTTPRequest:
+        """The request for a document, as :meth:`fetch` sends it."""
+        path, _, query = path.partition("?")
+        plain = {**self._protocol.document_headers, "accept": JSON, **({"content-type": JSON} if body else {})}
+        return OutboundHTTPRequest("GET" if body is None else "POST", path, query, body, plain, headers)
 
     def _head(self, request: OutboundHTTPRequest, key: endpoint.Secret | None) -> OutboundHead:
         """The head of a request; that of the last one where nothing of it is another."""
@@ -207,6 +209,7 @@ class UpstreamHTTP:
         return headers
 
 
+JSON: Final = "application/json"
 _TURN: Final = 1024 * 1024
 """Bytes after which other tasks have their turn: a few packed bytes unpack to millions, without a wait in between."""
 _WITH_BODY: Final = frozenset({"POST", "PUT", "PATCH"})

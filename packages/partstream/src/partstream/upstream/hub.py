@@ -256,11 +256,10 @@ async def fetch_standing(configuration: GatewayConfiguration) -> HubStanding:
 
 async def _document_of(configuration: GatewayConfiguration, path: str, body: Mapping[str, Any] | None = None) -> Any:
     """What a hub answers at a path below its address, within the time that a person waits."""
-    headers = {} if body is None else {"content-type": "application/json"}
     try:
         async with aclosing(UpstreamHTTP(configuration)) as http, asyncio.timeout(ASKING_SECONDS):
             path = http.base_path.removesuffix(_VERSION) + path
-            response = await http.fetch(path, headers, None if body is None else dumps(body))
+            response = await http.fetch(path, {}, None if body is None else dumps(body))
     except TimeoutError as error:
         raise UpstreamError(f"the hub did not answer within {ASKING_SECONDS:g} s") from error
     if response.status >= 300:

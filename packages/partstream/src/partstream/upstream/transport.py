@@ -51,6 +51,7 @@ from partstream.upstream.context import RECEIVED, TRACE, current_capture, is_tra
 from partstream.upstream.endpoint import without_query
 from partstream.upstream.forwarding import EventBorders, KeptReply, LookingReader, RawRefusal, returned_headers
 from partstream.upstream.http import (
+    JSON,
     Connections,
     HTTPAnswer,
     OutboundHead,
@@ -118,7 +119,7 @@ class Transport:
             if content is None:
                 large = asyncio.to_thread(body_document, asked.body, dumps_in_pieces) if exchange.is_large else None
                 content = body_document(asked.body) if large is None else await large
-            headers = {**asked.headers, "accept": exchange.accept, "content-type": _JSON}
+            headers = {**asked.headers, "accept": exchange.accept, "content-type": JSON}
             path, own = self._http.base_path + asked.path, exchange.headers
             request = OutboundHTTPRequest(asked.method, path, asked.query, content, headers, own, exchange.session)
             key = attempts.key = attempts.renewed or await self._http.credentials.get()
@@ -249,7 +250,7 @@ class Transport:
         is_refusal = not answer.is_success
         if content_type != exchange.accept or not exchange.is_stream:  # nearly never
             content_type = bare_media_type(content_type)
-            is_document = content_type == _JSON and (exchange.accept != _JSON or not exchange.is_stream)
+            is_document = content_type == JSON and (exchange.accept != JSON or not exchange.is_stream)
             takes_documents = exchange.protocol.read_response().has_documents
             # Some servers stream under other names; the page of a proxy is certainly no stream.
             is_refusal |= content_type == "text/html" or (is_document and not takes_documents)
@@ -430,7 +431,7 @@ class UpstreamRequest:
     @property
     def accept(self) -> str:
         """The media type that is asked for."""
-        return self.protocol.accept if self.passage is None else self.passage.request.stream_type or _JSON
+        return self.protocol.accept if self.passage is None else self.passage.request.stream_type or JSON
 
     def make_reader(self, tap: Tap | None = None) -> AnswerReader:
         """A new reader, for one attempt; a tap sees each of its steps."""
@@ -443,7 +444,7 @@ class UpstreamRequest:
             make = partial(TappedReader, tap, self.protocol, self.options, paused=self.paused)
         if self.passage is None:
             return make()
-        event_ends = () if self.accept == _JSON else self.protocol.framings[0].event_ends
+        event_ends = () if self.accept == JSON else self.protocol.framings[0].event_ends
         glance = self.protocol.read_response().glance if event_ends and tap is None else None
         return LookingReader(make, self.passage, event_ends, self.hides, None if glance is None else glance())
 
@@ -582,7 +583,6 @@ class LimitedWaits:
 
 _MAX_ERROR_BODY: Final = 64 * 1024
 _ERROR_BODY_SECONDS: Final = 2.0
-_JSON: Final = "application/json"
 
 
 async def _refusal(answer: HTTPAnswer, exchange: UpstreamRequest) -> errors.UpstreamError:
@@ -590,7 +590,7 @@ async def _refusal(answer: HTTPAnswer, exchange: UpstreamRequest) -> errors.Upst
     redactor = answer.redactor
     body = redactor.redact_bytes(await _start_of_body(answer))
     error = _error_in(answer, exchange, redactor, body)
-    is_json = bare_media_type(answer.fields.get("content-type", "")) == _JSON
+    is_json = bare_media_type(answer.fields.get("content-type", "")) == JSON
     if exchange.passage is not None and answer.status >= 400 and is_json and not http_errors.is_about_the_key(error):
         exchange.passage.refused(error, RawRefusal(answer.status, returned_headers(answer.fields, redactor), body))
     return error
