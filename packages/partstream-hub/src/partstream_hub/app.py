@@ -22,7 +22,7 @@ from partstream.server.settings import OwnerReply, OwnerRequest
 from partstream_hub.admission import HubAdmission, budget_document
 from partstream_hub.budgets import HubWorker
 from partstream_hub.directory import Directory, Policy
-from partstream_hub.hub import Background, Hub, HubAuthenticator, HubSettings, code_digest, new_key, unreachable
+from partstream_hub.hub import Hub, HubAuthenticator, HubSettings, code_digest, new_key, unreachable
 from partstream_hub.page import HubPage
 from partstream_hub.policy import HubPolicy, loaded_policy
 from partstream_hub.routing import ROUTES, RoutedProvider
@@ -203,12 +203,21 @@ def forget_old(store: HubStore) -> int:
     return forgotten
 
 
-class Retention(Background):
+class Retention:
     """Deletes what is old, once an hour, as long as a worker runs; the first time after one pause."""
 
     def __init__(self, use_store: Callable[[Callable[[HubStore], int]], Awaitable[int]], pause: float = _PAUSE) -> None:
         self._use_store = use_store
         self._pause = pause
+
+    async def start(self) -> None:
+        """Begins, with the application."""
+        self._task = asyncio.create_task(self._run())
+
+    async def stop(self) -> None:
+        """Ends."""
+        self._task.cancel()
+        await asyncio.wait([self._task])
 
     async def _run(self) -> None:
         while True:

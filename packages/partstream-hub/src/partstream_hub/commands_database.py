@@ -1,5 +1,6 @@
 """The database of a hub for one command: opened, read or changed, closed; and tables and times as people see them.
 
+Entries change by a plan, which is made first and carried out in one transaction; keys and codes are shown once.
 What is wrong with the database ends the command: with exit code 3 where it cannot be reached, else with 2.
 """
 
@@ -10,6 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime
+from types import MappingProxyType
 from typing import Any, Final
 
 import click
@@ -18,16 +20,88 @@ from rich.text import Text
 
 from partstream.cli.console import make_console
 from partstream.cli.terminal import ExitCode
-from partstream.codec.checks import described
+from partstream.codec.checks import dataclass, described, replace
 from partstream.settings.kinds import ConfigurationError
-from partstream_hub import directory
-from partstream_hub.administration import Administration
+from partstream.upstream.endpoint import Secret
+from partstream_hub import configuration, directory
+from partstream_hub.directory import RATE_NAMES, Directory, DirectoryChange, Key, Owner, OwnerKind, Put, RateLimits
+from partstream_hub.hub import new_code, new_key
 from partstream_hub.store.opening import database_address, opened_store
 from partstream_hub.store.store import VERSIONS, HubStore
-from partstream_hub.store.values import StoreError, StoreUnreachableError, calendar_time
+from partstream_hub.store.values import JoinCode, StoreError, StoreUnreachableError, calendar_time
 
 _KEY: Final = re.compile(r"ps[kj]_\S+")
 _LONGEST: Final = 80
+
+
+# ---- A hub for an administrator ----
+
+_NO_FIELDS: Final[configuration.Fields] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class Administration:
+    """A hub for an administrator. Every method may raise the errors of its store."""
+
+    store: HubStore
+    by: str  # who changes it, for the record of changes
+
+    def directory(self) -> Directory:
+        """All that there is."""
+        return self.store.directory() or Directory()
+
+    def prepared(self, wanted: configuration.HubDocument) -> configuration.Plan:
+        """What has to change for the hub to be what a document says; changes nothing."""
+        return configuration.plan_of(self.directory(), wanted)
+
+    def prepared_entry(self, one: configuration.EntryId, entry: configuration.Fields | None) -> configuration.Plan:
+        """What has to change for one entry to be there as it is given, or to be gone for None."""
+        wanted = configuration.HubDocument({} if entry is None else {one: entry}, frozenset({one.section}))
+        plan = self.prepared(wanted)
+        return replace(plan, steps=tuple(step for step in plan.steps if step.id == one))
+
+    def carry_out(self, plan: configuration.Plan) -> int:
+        """Carries out a plan in one transaction, unless another has changed the hub since it was made; the version of
+        the directory afterwards."""
+        changes, version = [*configuration.changes_of(plan)], plan.directory.version
+        return self.store.change(changes, self.by, version) if changes else version
+
+    def add_key(
+        self, person: str, label: str = "", expires_at: float | None = None, fields: configuration.Fields = _NO_FIELDS
+    ) -> tuple[Key, Secret]:
+        """Makes a key for a person, with limits of its own as of :meth:`put_key`: the key as it is kept, and the key
+        itself, which cannot be shown again."""
+        made = new_key()
+        return self.put_key(Key(made.id, made.digest, person, label, expires_at=expires_at), fields), made.secret
+
+    def put_key(self, key: Key, fields: configuration.Fields) -> Key:
+        """Adds a key, or replaces the one with its id. It may have limits of its own, which are fields of a person in
+        their one form: budgets and their time zone, models and rates; those that are left out are no limits."""
+        directory, owner = self.directory(), Owner(OwnerKind.KEY, key.id)
+        before = directory.keys.get(key.id)
+        rates = RateLimits(**{name: fields.get(name) for name in RATE_NAMES})
+        key = replace(key, models=fields.get("models"), rates=rates)
+        rules = configuration.budget_rules(owner, fields)
+        changes: list[DirectoryChange] = [] if before == key else [Put(key)]
+        if changes := [*changes, *configuration.budget_changes(owner, rules, directory)]:
+            self.store.change(changes, self.by, None if before is None else directory.version)
+        return key
+
+    def revoke(self, key_ids: Sequence[str]) -> None:
+        """Revokes keys for ever, from now on."""
+        keys, now = self.directory().keys, self.store.time()
+        self.store.change(
+            [Put(replace(keys[one], revoked_at=now)) for one in key_ids if keys[one].revoked_at is None], self.by
+        )
+
+    def invite(self, person: str, expires_at: float, label: str = "", **of_key: Any) -> Secret:
+        """Makes a code with which a person gets a key, once; see :class:`partstream_hub.store.values.JoinCode`."""
+        made = new_code()
+        self.store.add_join_code(JoinCode(made.digest, person, expires_at, label, **of_key))
+        return made.secret
+
+
+# ---- Opening ----
 
 
 class UnusableHubError(click.ClickException):
@@ -70,6 +144,9 @@ def hub_database() -> Iterator[Administration]:
         except (OSError, KeyError):  # a container may have a user without a name
             user = "somebody"
         yield Administration(store, f"{user} on the command line")
+
+
+# ---- Options, tables and times ----
 
 
 def hub_url(url: str) -> str:

@@ -13,7 +13,9 @@ from __future__ import annotations
 import re
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
+from math import ceil
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -23,14 +25,16 @@ from rich.text import Text
 
 from partstream.cli.console import make_console, write_page
 from partstream.cli.terminal import AnyCommand, ExitCode, all_options
+from partstream.codec.checks import dataclass
 from partstream.codec.json_codec import dumps
 from partstream.codec.system import read_given
 from partstream.settings.kinds import closest_name
+from partstream.tokens.amounts import BudgetUnit, amount_text
 from partstream.upstream.endpoint import is_loopback
 from partstream.upstream.hub import editor_link, page_link
 from partstream_hub import configuration
-from partstream_hub.administration import Administration, findings_of
 from partstream_hub.commands_database import (
+    Administration,
     End,
     Label,
     UnusableHubError,
@@ -44,6 +48,8 @@ from partstream_hub.commands_database import (
 )
 from partstream_hub.configuration import Plan
 from partstream_hub.directory import RATE_NAMES, Directory, Key, Owner, OwnerKind
+from partstream_hub.hub import is_valid
+from partstream_hub.store.rows import SQL
 from partstream_hub.store.store import VERSIONS, HubStore
 
 # ---- hub init and check ----
@@ -73,6 +79,68 @@ def init() -> None:
         click.echo(f"The hub in {store.where} is up to date.")
     if is_empty:
         click.echo(_NEXT)
+
+
+_SOON_SECONDS: Final = 7 * 86_400.0
+_SILENT_SECONDS: Final = 60.0  # by the clock of the database: workers show every second that they are alive
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something that an administrator should look at."""
+
+    kind: str  # what it is about: `people`, `keys`, `budgets`, `models`, `workers`
+    what: str
+    advice: str = ""
+
+
+def findings_of(store: HubStore, directory: Directory) -> Iterator[Finding]:
+    """All findings, the most important ones first."""
+    time = store.time()
+    # Windows that broke a promise: more than the limit, or sums that are not those of the ledger.
+    for budget, overrun in store.read(SQL["overrun windows"]):
+        unit = BudgetUnit.MONEY if f"/{BudgetUnit.MONEY}/" in budget else BudgetUnit.TOKENS
+        said = f"answers took {amount_text(unit, int(overrun))} more than {budget} had left"
+        yield Finding("budgets", said, "the upper bound of a request was too low; is the price of each model right?")
+    yield from (Finding("budgets", one) for one in store.check())
+    people, keys = directory.people.values(), sorted(directory.keys.values(), key=lambda one: (one.person, one.id))
+    valid = [key for key in keys if is_valid(directory, key, time)]
+    for person in sorted(people, key=lambda one: one.name):
+        if not person.is_disabled and not any(key.person == person.name for key in valid):
+            advice = f"`partstream hub key add {person.name}` makes one"
+            yield Finding("people", f"{person.name} has no key that works", advice)
+    if people and not any(person.is_admin for person in people):
+        advice = f"`partstream hub set person {min(directory.people)} --admin` makes one"
+        yield Finding("people", "there is no admin", advice)
+    for key in valid:
+        if key.expires_at is not None and key.expires_at - time < _SOON_SECONDS:
+            days = ceil((key.expires_at - time) / 86_400)
+            when = "a day" if days == 1 else f"{days} days"
+            yield Finding("keys", f"the key {key.id} of {key.person} expires in less than {when}")
+    yield from _unpriced(directory)
+    for name, seen_at in store.read("SELECT name, seen_at FROM hub_workers ORDER BY name"):
+        if time - seen_at > _SILENT_SECONDS:
+            said = f"{name} has not been heard of for {(time - seen_at) / 60:.0f} minutes"
+            yield Finding("workers", said, "start a server again: what its answers had reserved is charged then")
+
+
+def _unpriced(directory: Directory) -> Iterator[Finding]:
+    """Models without a price of the hub that a person with a budget of money may use. The provider may list a price,
+    which only a worker knows; a model that is routed is asked for here."""
+    of_money = {rule.owner for rule in directory.rules() if rule.unit is BudgetUnit.MONEY}
+    limited = [
+        person.models
+        for person in directory.people.values()
+        if not of_money.isdisjoint([(OwnerKind.PERSON, person.name), (OwnerKind.TEAM, person.team)])
+    ]
+    for name, route in sorted(directory.routes.items()):
+        count = sum(models is None or any(fnmatchcase(name, one) for one in models) for models in limited)
+        if count and route.upstreams and route.price is None:
+            said = (
+                f"{name} has no price here and {count} with a budget of money may ask it: unless its upstream lists one"
+            )
+            advice = f"`partstream hub set model {name} --price IN/OUT` sets one"
+            yield Finding("models", f"{said} one, they are refused", advice)
 
 
 @click.command("check", short_help="Find problems that block users, and budgets that do not add up.")

@@ -21,15 +21,22 @@ from partstream.codec.system import CACHE
 from partstream.config.editing import written_value
 from partstream.server.pages.document import Hashes
 from partstream.tokens.amounts import BudgetAmount, BudgetUnit, amount_text, budget_text
-from partstream_hub.commands_database import hub_database, hub_url, show_table, shown_argument, time_text, url_option
+from partstream_hub.commands_database import (
+    Administration,
+    hub_database,
+    hub_url,
+    show_table,
+    shown_argument,
+    time_text,
+    url_option,
+)
 from partstream_hub.configuration import Fields, Section, document_of
 from partstream_hub.directory import ZONE, Directory, OwnerKind, known_zone
-from partstream_hub.page import LINK_SECONDS, file_html, one_time_link, percents
+from partstream_hub.page import file_html, percents
 from partstream_hub.store.rows import LEDGER
 from partstream_hub.usage import MOST_GROUPS, NAMES, OWNER, GroupBy, Sums, days_until, overview, read_usage, reader_of
 
 if TYPE_CHECKING:
-    from partstream_hub.administration import Administration
     from partstream_hub.usage import Groups, UsageReport
 
 # ---- hub list ----
@@ -372,6 +379,17 @@ def _answer_cells(row: Mapping[str, Any]) -> tuple[str, ...]:
 # ---- hub page ----
 
 _PAGE_FILE: Final = "hub-page.html"
+_LINK_SECONDS: Final = 10 * 60.0  # how long a link is good
+_KEY_SECONDS: Final = 12 * 3600.0  # how long a page that was opened by a link is shown
+_LABEL: Final = "page of the hub"
+
+
+def one_time_link(hub: Administration, person: str, address: str) -> str:
+    """A link for a person to the page of a hub, at an address without a slash at its end."""
+    now = hub.store.time()
+    ends, key_ends = now + _LINK_SECONDS, now + _KEY_SECONDS
+    code = hub.invite(person, ends, _LABEL, key_expires_at=key_ends, key_models=())
+    return f"{address}/hub#{code.reveal()}"
 
 
 @click.command("page", short_help="Open the page of a running hub: budgets, usage, workers, changes.")
@@ -392,7 +410,7 @@ def page(url: str, person: str | None, *, opens: bool | None) -> None:
     address = hub_url(url)
     with hub_database() as hub:
         link = one_time_link(hub, _person(hub.directory(), person), address)
-    click.echo(f"The page, valid once in the next {LINK_SECONDS / 60:.0f} minutes:", err=True)
+    click.echo(f"The page, valid once in the next {_LINK_SECONDS / 60:.0f} minutes:", err=True)
     click.echo(link)
     if opens or (opens is None and sys.stdout.isatty() and can_open_browser()):
         open_link(link, _PAGE_FILE)

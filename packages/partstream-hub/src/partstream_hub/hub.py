@@ -6,13 +6,11 @@ snapshot of the directory. Keys, and codes with which people get one, are shown 
 """
 
 from __future__ import annotations
-import asyncio
 import hmac
 import re
 import secrets
 import time
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -203,27 +201,6 @@ def unreachable(error: StoreUnreachableError) -> RequestFailedError:
     """The refusal of a request that the database does not answer now."""
     said = f"the hub's database cannot be reached; ask again in {error.retry_after:g} s"
     return RequestFailedError(ServedFailure(FailureKind.OVERLOADED, said, retry_after=error.retry_after))
-
-
-class Background:
-    """Work beside the answers, from the start of an application to its end."""
-
-    _task: asyncio.Task[None] | None = None
-
-    async def start(self) -> None:
-        """Begins."""
-        self._task = asyncio.get_running_loop().create_task(self._run())
-
-    async def stop(self) -> None:
-        """Ends it."""
-        task, self._task = self._task, None
-        if task is not None:
-            task.cancel()
-            with suppress(asyncio.CancelledError):
-                await task
-
-    async def _run(self) -> None:
-        raise NotImplementedError
 
 
 # ---- Settings ----

@@ -11,9 +11,9 @@ from partstream.server.demo_provider import DemoProvider
 from partstream.server.listening import listening_sockets
 from partstream.server.uvicorn_server import HttpServer
 from partstream.tokens.amounts import DOLLAR, BudgetUnit, Period
-from partstream_hub.administration import Administration
 from partstream_hub.app import hub_app
 from partstream_hub.budgets import WorkerSettings
+from partstream_hub.commands_database import Administration
 from partstream_hub.directory import BudgetRule, Owner, OwnerKind, Person, Put, Team
 from partstream_hub.hub import HubSettings
 from partstream_hub.store.opening import opened_store

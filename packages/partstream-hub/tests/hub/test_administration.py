@@ -2,7 +2,7 @@
 
 import pytest
 
-from partstream_hub.administration import Administration
+from partstream_hub.commands_database import Administration
 from partstream_hub.configuration import EntryId, Section, document_of, read_hub_file
 from partstream_hub.directory import Owner, OwnerKind
 from partstream_hub.hub import code_digest

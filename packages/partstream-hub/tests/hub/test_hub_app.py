@@ -14,7 +14,7 @@ from partstream.lm.parts import Usage
 from partstream.server.settings import ServingSettings
 from partstream.server.stored_answers import SQLiteAnswers
 from partstream.tokens.amounts import DOLLAR, BudgetUnit, Period
-from partstream_hub.administration import Administration
+from partstream_hub.commands_database import Administration
 from partstream_hub.directory import (
     AuditLevel,
     Key,

@@ -12,7 +12,7 @@ from hub.live_hub import LiveHub, live_hub
 from hub.stores import settle
 from inspector.browser import Watched, axe_findings
 from partstream.upstream.hub import editor_link
-from partstream_hub.page import one_time_link
+from partstream_hub.commands_usage import one_time_link
 from partstream_hub.store.values import LedgerRow
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from partstream.server.loopback import Host
 from partstream.tokens.amounts import Period
 from partstream.upstream.configuration import GatewayConfiguration
 from partstream.upstream.hub import base_url_of, fetch_standing, is_of_hub, join, join_link, left_text, page_link
-from partstream_hub.administration import Administration
+from partstream_hub.commands_database import Administration
 from upstreams.upstreams import ask, gateway_to
 
 CONVERSATION = "5f0c8a8e-6f0e-4f0b-9a53-0d9a7b1c2d3e"

@@ -59,7 +59,6 @@ from partstream_hub.store.values import StoreError, StoreUnreachableError
 if TYPE_CHECKING:
     from partstream.server.application import ServingApp
     from partstream.server.clients import Caller
-    from partstream_hub.administration import Administration
     from partstream_hub.store.store import HubStore
 
 # ---- The whole page ----
@@ -543,18 +542,3 @@ def _asked(query: str) -> tuple[int, ZoneInfo]:
 
 def _wrong(name: str, got: str) -> RequestFailedError:
     return RequestFailedError(ServedFailure(FailureKind.INVALID_REQUEST, f"{name}: got {got}", param=name))
-
-
-# ---- Links ----
-
-LINK_SECONDS: Final = 10 * 60.0  # how long a link is good
-KEY_SECONDS: Final = 12 * 3600.0  # how long a page that was opened by a link is shown
-_LABEL: Final = "page of the hub"
-
-
-def one_time_link(hub: Administration, person: str, address: str) -> str:
-    """A link for a person to the page of a hub, at an address without a slash at its end."""
-    now = hub.store.time()
-    ends, key_ends = now + LINK_SECONDS, now + KEY_SECONDS
-    code = hub.invite(person, ends, _LABEL, key_expires_at=key_ends, key_models=())
-    return f"{address}/hub#{code.reveal()}"
