@@ -78,10 +78,11 @@ test("the page of the extension has an icon of 256 pixels a side and the history
   assert.ok(manifest.files.includes("CHANGELOG.md"));
 });
 
-test("settings that name programs or Python files are restricted in untrusted folders", () => {
-  const restricted = settings.filter(([, { scope }]) => scope === "machine-overridable");
+test("settings that name programs or Python files, or say what is never sent, are restricted in untrusted folders", () => {
+  const naming = settings.filter(([, { scope }]) => scope === "machine-overridable").map(([name]) => name);
+  const restricted = [...naming, "partstream.completions.exclude", "partstream.completions.languages"];
   assert.deepEqual(
-    restricted.map(([name]) => name).sort(),
+    restricted.sort(),
     [...manifest.capabilities.untrustedWorkspaces.restrictedConfigurations].sort(),
   );
 });
