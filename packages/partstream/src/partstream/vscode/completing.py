@@ -56,9 +56,7 @@ def is_left_out(path: str, globs: Iterable[str]) -> bool:
     """Whether one of the globs fits a path: `**` for any folders; one without a slash fits the name alone."""
     parts = _parts(path)
     whole = "/".join(parts)
-    return any(
-        _as_pattern(one).fullmatch(whole if "/" in one else parts[-1]) is not None for one in globs if one.strip()
-    )
+    return any(_fits(one.lower(), whole if "/" in one else parts[-1]) for one in globs if one.strip())
 
 
 def is_language_on(language: str, languages: Mapping[str, Any]) -> bool:
@@ -70,10 +68,20 @@ def _parts(path: str) -> list[str]:
     return [one for one in path.lower().replace("\\", "/").split("/") if one] or [""]
 
 
-def _as_pattern(glob: str) -> re.Pattern[str]:
-    pieces = re.split(r"(\*\*/|\*\*|\*|\?)", glob.lower().replace("\\", "/").lstrip("/"))
-    words = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
-    return re.compile("".join(words.get(one) or re.escape(one) for one in pieces))
+def _fits(glob: str, path: str) -> bool:
+    """Whether a glob fits a whole path, in as many steps as both are long: the settings of a folder may hold any."""
+    ends = [True, *(False for _ in path)]  # where in the path the pieces so far can end
+    for piece in re.split(r"(\*\*/|\*\*|\*|\?)", glob.replace("\\", "/").lstrip("/")):
+        before, ends, is_open = ends, [False] * len(ends), False
+        for at, was in enumerate(before):
+            if piece == "?":
+                ends[at] = at > 0 and before[at - 1] and path[at - 1] != "/"
+            elif not piece.startswith("*"):
+                ends[at] = at >= len(piece) and before[at - len(piece)] and path.startswith(piece, at - len(piece))
+            else:
+                is_open = was or (is_open and (piece != "*" or path[at - 1] != "/"))
+                ends[at] = was or (is_open and (piece != "**/" or path[at - 1] == "/"))
+    return ends[-1]
 
 
 # ---- The request ----

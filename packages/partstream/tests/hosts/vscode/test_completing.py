@@ -4,6 +4,8 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import sys
+from collections.abc import Callable
 from contextlib import closing
 from datetime import date
 from pathlib import Path
@@ -113,10 +115,39 @@ def test_the_name_of_a_file_says_whether_it_holds_secrets(path, secret):
         ("A?.PY", "src/ab.py", True),
         ("", "a.py", False),
         ("[x", "[x", True),
+        ("**/a**/b*", "x/ab/c/bd", True),
+        ("**/a**/b*", "x/ab/c/bd/e", False),
+        ("a/**/b", "a/b", True),
+        ("a/**/b", "ab", False),
+        ("**/*.env", "x\ny/prod.env", True),
+        ("*/?", "a//", False),
     ],
 )
 def test_a_glob_leaves_files_out(glob, path, fits):
     assert completing.is_left_out(path, [glob]) is fits
+
+
+def test_a_glob_of_a_hostile_folder_takes_as_many_steps_as_it_and_the_path_are_long():
+    for glob in ("**a" * 300 + "**/b", "*a" * 300 + "/b", "**/" * 300 + "b", "?*" * 300 + "/b"):
+        steps = [_steps(glob[: len(glob) // part] + "/b", "a" * (1_200 // part) + "/c") for part in (2, 1)]
+        assert steps[1] < 5 * steps[0]
+
+
+def _steps(glob: str, path: str) -> int:
+    """The lines of Python that run while a path is compared."""
+    count, before = 0, sys.gettrace()
+
+    def traced(*_: object) -> Callable[..., Any]:
+        nonlocal count
+        count += 1
+        return traced
+
+    sys.settrace(traced)
+    try:
+        assert not completing.is_left_out(path, [glob])
+    finally:
+        sys.settrace(before)
+    return count
 
 
 @one_test_for(
