@@ -354,6 +354,7 @@ class ServingMetrics:
     def __init__(self, open_answers: Callable[[], int]) -> None:
         self._open_answers = open_answers
         self._distributions: dict[tuple[str, str, str, str], _Distribution] = {}
+        self._series: dict[tuple[str, str, str], list[tuple[Measure, _Distribution]]] = {}  # by provider, model, error
         self._counts: dict[str, dict[tuple[str, ...], list[float]]] = {name: {} for name in _COUNTERS}
         self._dropped_fields: dict[str, str] = {}  # by whom each was sent first
         self._registry: prometheus_client.CollectorRegistry | None = None
@@ -362,13 +363,16 @@ class ServingMetrics:
         """Counts an answer that is over."""
         provider, model = (answer.provider, answer.model) if answer.provider else (OURSELVES, _NO_MODEL)
         error = error_of(answer)
-        for measure in _MEASURES:
+        series = self._series.get((provider, model, error))
+        if series is None:  # the tokens of a kind are one series, whatever became of the answers
+            labels = [(one.name, provider, model, one.kind or error) for one in _MEASURES]
+            series = self._series[provider, model, error] = [
+                (one, self._distributions.setdefault(said, _Distribution(one.bounds)))
+                for one, said in zip(_MEASURES, labels, strict=True)
+            ]
+        for measure, found in series:
             if (number := measure.of(answer)) is not None:
-                series = measure.name, provider, model, measure.kind or error
-                found = self._distributions.get(series)
-                if found is None:
-                    found = self._distributions[series] = _Distribution(measure.bounds)
-                found.counts[bisect_left(measure.bounds, number)] += 1
+                found.counts[bisect_left(found.bounds, number)] += 1
                 found.total += number
         client = "other" if answer.client.of_class is ClientClass.OTHER else answer.client.name
         ended = _ended(answer)
@@ -377,9 +381,10 @@ class ServingMetrics:
         self._count("partstream_sent_bytes", answer.wire, by=answer.bytes)
         if answer.client.retry:
             self._count("partstream_repeated_requests", client)
-        for names, counter in ((answer.dropped, "dropped"), (answer.unsaid, "unsaid")):
-            for field in {self._label_of(name, answer.caller) for name in names}:
-                self._count(f"partstream_{counter}_fields", answer.wire, field)
+        if answer.dropped or answer.unsaid:
+            for names, counter in ((answer.dropped, "dropped"), (answer.unsaid, "unsaid")):
+                for field in {self._label_of(name, answer.caller) for name in names}:
+                    self._count(f"partstream_{counter}_fields", answer.wire, field)
 
     def _count(self, counter: str, *labels: str, by: int = 1) -> None:
         """Adds to a count, which is kept with the time of its beginning."""
@@ -417,7 +422,7 @@ class ServingMetrics:
             names = [one.replace(".", "_") for one in (OPERATION_NAME, PROVIDER_NAME, MODEL_NAME, label)]
             histogram = families.HistogramMetricFamily(name, measure.says, labels=names)
             for (of, *labels), numbers in self._distributions.items():
-                if of == name:
+                if of == name and any(numbers.counts):
                     bounds = [*map(prometheus_client.utils.floatToGoString, numbers.bounds), "+Inf"]
                     buckets = [*zip(bounds, accumulate(numbers.counts), strict=True)]
                     histogram.add_metric([OPERATION, *labels], buckets, numbers.total)
