@@ -264,7 +264,7 @@ class ReplyProgress:
         self._followers = tuple(followers)
         self.drain = sink.drain  # waits while the client is slow
         self._on_failure = on_failure
-        self._loop = asyncio.get_running_loop()
+        self._loop = sink.loop
         self._thread = get_ident()
         self.kept = AnswerExcerpt(limits.MOST_ANSWER_TEXT)
         self._keep = self.kept.keep

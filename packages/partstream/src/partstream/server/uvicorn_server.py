@@ -472,7 +472,7 @@ class BoundedConnection(HttpToolsProtocol):
     def _refuse(self, status: HTTPStatus) -> None:
         """Closes the connection, with a status where no answer has begun on it."""
         self._deadline = math.inf
-        cycle = self._answered  # not the request that came last, which may wait behind an answer that has begun
+        cycle = self._answered  # not the request that came last, which may wait for an answer that has begun
         if cycle is None or cycle.response_complete or not cycle.response_started:
             text = _SENTENCES[status].encode()
             headers = b"content-type: text/plain; charset=utf-8\r\ncontent-length: %d\r\nconnection: close\r\n\r\n"

@@ -595,7 +595,8 @@ class AttemptReport:
             marker = self._state.marker(self._question.shown_model_id, response_id, history)
             if marker is not None:
                 self._progress.report(marker)
-        shown = self._tokens.answered(finish)
+        # A host that gets the upstream's own bytes has the usage in the end of the answer, the cost in the ledger's row.
+        shown = self._tokens.answered(finish, is_shown=self._state is not None)
         # An answer that failed before its first part reports no usage: another attempt may follow.
         if shown is not None and (self._progress.has_begun or finish.error is None):
             self._progress.report(shown)
@@ -901,8 +902,9 @@ class RequestTokens:
         is_whole = not impossible and (not unusable or None not in (given, written))
         return finish if is_whole else replace(finish, usage=None)
 
-    def answered(self, finish: Finish) -> parts.DataPart | None:
-        """Learns from the end of an answer, and makes the usage part for the host; None without a reported usage."""
+    def answered(self, finish: Finish, *, is_shown: bool = True) -> parts.DataPart | None:
+        """Learns from the end of an answer, and makes the usage part for the host; None without a reported usage, and
+        where it is not shown."""
         cost = cost_of(finish, self.pricing)
         if finish.edits:
             _logger.info("%s took out of the conversation by itself: %s", self._model.id, "; ".join(finish.edits))
@@ -918,7 +920,7 @@ class RequestTokens:
                 _logger.info("%s took %s tokens, more than it was said to take", model.id, f"{taken:,}")
                 self._on_limit_change()
         self._learn(finish.usage, cost)
-        return None if finish.usage is None else parts.usage_part(finish.usage, cost, finish.edits)
+        return parts.usage_part(finish.usage, cost, finish.edits) if is_shown and finish.usage is not None else None
 
     def _learn(self, usage: Usage | None, cost: float | None) -> None:
         """Learns from the tokens of an answer; the log has the reported beside the expected ones, and what they taught.
