@@ -6,19 +6,19 @@ from typing import TYPE_CHECKING
 import pytest
 
 from inspector.browser import axe_findings, open_file
+from partstream.config.examination import CheckStatus, Finding
 from partstream.server.pages.document import Hashes
-from partstream.server.pages.usage import findings_html, findings_text
+from partstream.vscode.examining import findings_html, findings_text
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from playwright.sync_api import Page
 
-    from partstream.server.pages import ShownFinding
 
-FINE: ShownFinding = {"subject": "key", "verdict": "fine", "says": "set", "advice": ""}
-WARNING: ShownFinding = {"subject": "base URL", "verdict": "warning", "says": "unencrypted", "advice": "use https"}
-PROBLEM: ShownFinding = {"subject": "server", "verdict": "problem", "says": "<b>401</b>\n\x1b[31m", "advice": "a key"}
+FINE = Finding("key", CheckStatus.FINE, "set")
+WARNING = Finding("base URL", CheckStatus.WARNING, "unencrypted", "use https")
+PROBLEM = Finding("server", CheckStatus.PROBLEM, "<b>401</b>\n\x1b[31m", "a key")
 SUMMARIES = {
     "nothing": ([FINE], "No problem found."),
     "a warning": ([FINE, WARNING], "No problem found, and 1 warning."),
@@ -29,7 +29,7 @@ POSTING = "window.posted = []; window.acquireVsCodeApi = () => ({ postMessage: (
 
 
 @pytest.mark.parametrize(("findings", "says"), SUMMARIES.values(), ids=SUMMARIES)
-def test_the_first_sentence_says_how_it_is_all_in_all(findings: list[ShownFinding], says: str):
+def test_the_first_sentence_says_how_it_is_all_in_all(findings: list[Finding], says: str):
     assert findings_text("Harbour", findings).splitlines()[2] == says
     assert f"<p>{says}</p>" in findings_html("Harbour", findings, Hashes())
 

@@ -8,8 +8,10 @@ import pytest
 from inspector.browser import axe_findings, open_file
 from inspector.handmade import view as inspector_view
 from pages.usage_views import NOW, answer, row, view
+from partstream.config.examination import CheckStatus, Finding
 from partstream.server.pages.document import Hashes
-from partstream.server.pages.usage import findings_html, usage_html
+from partstream.server.pages.usage import usage_html
+from partstream.vscode.examining import findings_html
 from partstream_devtools.inspector.page.assembly import page_html
 
 if TYPE_CHECKING:
@@ -18,7 +20,6 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Page
 
-    from partstream.server.pages import ShownFinding
 
 # Colours of VS Code 1.139: `theme-defaults` and `chartsColors.ts`.
 THEMES: Final[Mapping[str, tuple[str, Mapping[str, str]]]] = {
@@ -90,10 +91,10 @@ DRESS: Final = """([classes, colours]) => {
   const { style } = document.documentElement;
   for (const [name, colour] of Object.entries(colours)) style.setProperty(`--vscode-${name}`, colour);
 }"""
-FINDINGS: Final[list[ShownFinding]] = [
-    {"subject": "key", "verdict": "fine", "says": "set", "advice": ""},
-    {"subject": "base URL", "verdict": "warning", "says": "unencrypted", "advice": "use https"},
-    {"subject": "server", "verdict": "problem", "says": "nothing listens", "advice": "is it running?"},
+FINDINGS: Final[list[Finding]] = [
+    Finding("key", CheckStatus.FINE, "set"),
+    Finding("base URL", CheckStatus.WARNING, "unencrypted", "use https"),
+    Finding("server", CheckStatus.PROBLEM, "nothing listens", "is it running?"),
 ]
 PAGES: Final = {
     "findings": lambda: findings_html("Harbour", FINDINGS, Hashes()),

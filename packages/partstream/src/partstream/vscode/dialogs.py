@@ -19,6 +19,7 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
+from partstream.codec.checks import replace
 from partstream.runtime.project_templates import TEMPLATES, Template, kept
 from partstream.vscode.failures import ProviderFailedError
 from partstream.vscode.first_steps import announce
@@ -286,16 +287,18 @@ async def _test(window: Window, target: Target) -> None:
         if pressed is None:
             return
         asks = pressed == ask
-    from partstream.server.pages.usage import findings_text  # noqa: PLC0415 - few windows test a connection
-    from partstream.vscode.examining import findings_of  # noqa: PLC0415 - the same
+    from partstream.vscode.examining import findings_of, findings_text  # noqa: PLC0415 - few windows test a connection
 
     model = target.model["id"] if asks and target.model is not None else None
     harness = await _harness(window)
     window.redactor.learn(target.group)
     examining = findings_of(window.host.examine(target.group, target.provider, model), harness)
     title = f"Testing the connection of {target.name}…"
-    findings = window.redactor.redact_values(await window.progress(title, examining, is_cancellable=True))
-    window.tested = Tested(target, findings, window.redactor.redact(findings_text(target.name, findings)))
+    found, redact = await window.progress(title, examining, is_cancellable=True), window.redactor.redact
+    findings = [
+        replace(one, subject=redact(one.subject), says=redact(one.says), advice=redact(one.advice)) for one in found
+    ]
+    window.tested = Tested(target, findings, redact(findings_text(target.name, findings)))
     await window.ask("ui/page", {"page": "connection"})
 
 

@@ -5,22 +5,23 @@
 
 from __future__ import annotations
 import asyncio
+from collections import Counter
 from collections.abc import Awaitable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, Final, NotRequired, TypedDict, cast
+from typing import TYPE_CHECKING, Any, Final, NotRequired, TypedDict
 from urllib.parse import urlsplit, urlunsplit
 
 from partstream.codec.checks import replace
+from partstream.codec.text import visible
 from partstream.config import examination
 from partstream.errors import LanguageModelError, UpstreamError, UpstreamHTTPError
+from partstream.server.pages import document as html
 from partstream.settings.kinds import ConfigurationError
 from partstream.upstream.endpoint import is_loopback
 from partstream.vscode.failures import NOT_THERE, ProviderFailedError, problem_kind
 from partstream.vscode.gateway import GatewayLoader, GatewaySurroundings
 
 if TYPE_CHECKING:
-    from partstream.server.pages import ShownFinding
     from partstream.upstream.configuration import GatewayConfiguration
     from partstream.upstream.model_information import ModelRecord, OfferedModel
     from partstream.upstream.provider import ModelList
@@ -90,7 +91,7 @@ async def examine_hosted(hosted: HostedProvider, model_id: str | None) -> list[e
 
 async def findings_of(
     examined: Awaitable[Sequence[examination.Finding]], harness: examination.HarnessFacts | None
-) -> list[ShownFinding]:
+) -> list[examination.Finding]:
     """What was found, for a page; at most after :data:`EXAMINATION_SECONDS`. `harness` is the window's report on VS
     Code's Copilot harness, None where there is none."""
     try:
@@ -101,7 +102,7 @@ async def findings_of(
         findings = [examination.Finding("checks", examination.CheckStatus.PROBLEM, says)]
     if harness is not None:
         findings.append(examination.finding_on_harness(harness))
-    return cast("list[ShownFinding]", [asdict(finding) for finding in findings])
+    return findings
 
 
 TRIAL_SECONDS: Final = 20.0
@@ -228,3 +229,64 @@ def details(record: ModelRecord) -> str:
         "" if pricing is None or pricing.input is None else price_words(pricing),
     ]
     return " · ".join(filter(None, pieces))
+
+
+# ---- The page of findings ----
+
+_SIGNS: Final[Mapping[str, str]] = {"fine": "✓", "warning": "!", "problem": "✗"}
+_BUTTONS: Final = (
+    ("copy", "Copy", "The report is in the clipboard."),
+    ("again", "Test Again", "The checks run again."),
+)
+"""The type of the message that a button posts, its label, and the status text when it is pressed."""
+
+
+def findings_html(name: str, findings: Sequence[examination.Finding], policy: html.ContentPolicy) -> str:
+    """The page as one document; `name` is the person's name for what was examined."""
+    title = _title(name)
+    rows = ""
+    for one in findings:
+        verdict = one.verdict
+        advice = f'<p class="advice"><span class="quiet">What helps:</span> {html.text(one.advice)}</p>'
+        rows += (
+            f'<li class="{verdict}"><span class="sign" aria-hidden="true">{_SIGNS[verdict]}</span>'
+            f'<div><p><span class="unseen">{verdict}: </span><strong>{html.text(one.subject)}</strong>: '
+            f"{html.text(one.says)}</p>{advice if one.advice else ''}</div></li>"
+        )
+    buttons = "".join(
+        f'<button type="button" data-message="{message}" data-said="{html.text(said)}">{label}</button>'
+        for message, label, said in _BUTTONS
+    )
+    body = (
+        f"<main><h1>{html.text(title)}</h1><p>{html.text(_summary(findings))}</p>"
+        f'<ol class="findings">{rows}</ol><p class="buttons">{buttons}</p>'
+        '<p class="quiet" id="said" role="status"></p></main>'
+    )
+    style, script = (html.resource("partstream.vscode", f"findings.{one}") for one in ("css", "js"))
+    return html.document(title, body, policy, styles=(style,), scripts=(script,))
+
+
+def findings_text(name: str, findings: Sequence[examination.Finding]) -> str:
+    """The same as Markdown, to be pasted into a report."""
+    lines = [f"## {visible(_title(name))}", "", _summary(findings), ""]
+    for finding in findings:
+        lines.append(f"- {_SIGNS[finding.verdict]} **{_line(finding.subject)}**: {_line(finding.says)}")
+        if finding.advice:
+            lines.append(f"  What helps: {_line(finding.advice)}")
+    return "\n".join([*lines, ""])
+
+
+def _title(name: str) -> str:
+    return f"Connection of {name}"
+
+
+def _summary(findings: Sequence[examination.Finding]) -> str:
+    counts = Counter(finding.verdict for finding in findings)
+    problems, warnings = (f"{counts[one]} {one}{'' if counts[one] == 1 else 's'}" for one in ("problem", "warning"))
+    if counts["problem"]:
+        return f"{problems}{f' and {warnings}' if counts['warning'] else ''} found."
+    return f"No problem found{f', and {warnings}' if counts['warning'] else ''}."
+
+
+def _line(words: str) -> str:
+    return " ".join(visible(words).split())

@@ -382,7 +382,7 @@ class Session:
                 why = _NOTHING_KEPT if self._recordings.is_off else _NO_ANSWER
                 raise RefusedError(rpc.ErrorCode.INVALID_PARAMS, why)
             return {"html": html}
-        from partstream.server.pages.usage import findings_html  # noqa: PLC0415 - few windows show a page
+        from partstream.vscode.examining import findings_html  # noqa: PLC0415 - few windows show a page
 
         tested = self._window.tested
         if tested is None:

@@ -25,7 +25,7 @@ from partstream.vscode.rpc import encode_notification, encode_request
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from partstream.server.pages import ShownFinding
+    from partstream.config.examination import Finding
     from partstream.vscode import rpc_types as wire
     from partstream.vscode.failures import GroupSecrets
     from partstream.vscode.host import ProviderHost
@@ -68,7 +68,7 @@ class Tested(NamedTuple):
     """What was tested, and what was found."""
 
     target: Target
-    findings: list[ShownFinding]
+    findings: list[Finding]
     report: str
 
 

@@ -1,6 +1,7 @@
 """The checks of the doctor find in the sidecar what keeps a model from answering; no key is shown."""
 
 import asyncio
+from dataclasses import asdict
 
 import pytest
 
@@ -41,8 +42,8 @@ def examined(sidecar, *, group=None, provider=None, model=None, name="Harbour", 
     sidecar.hearers.clear()
     assert person.done == [("page", "connection")]
     tested = sidecar._session._window.tested
-    result = {"findings": tested.findings, "report": tested.report}
-    return {one["subject"]: one for one in tested.findings}, result
+    findings = [asdict(one) for one in tested.findings]
+    return {one["subject"]: one for one in findings}, {"findings": findings, "report": tested.report}
 
 
 def beside_upstream(test, **options):

@@ -7,18 +7,15 @@ is for reports. An unknown number is an empty cell and never 0.
 """
 
 from __future__ import annotations
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.codec.text import visible
 from partstream.server.pages import document as html
 from partstream.tokens.usage import UsageSums
 
 if TYPE_CHECKING:
-    from partstream.server.pages import ShownFinding
     from partstream.tokens.records import Completions
     from partstream.tokens.usage import DayUsage, ShownConversation, UsageView
 
@@ -262,64 +259,3 @@ def time_html(then: datetime, form: str) -> str:
 
 def _table(title: str, names: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
     return html.table(title, names, rows, of_text=_TEXT_COLUMNS)
-
-
-# ---- The page of findings ----
-
-_SIGNS: Final[Mapping[str, str]] = {"fine": "✓", "warning": "!", "problem": "✗"}
-_BUTTONS: Final = (
-    ("copy", "Copy", "The report is in the clipboard."),
-    ("again", "Test Again", "The checks run again."),
-)
-"""The type of the message that a button posts, its label, and the status text when it is pressed."""
-
-
-def findings_html(name: str, findings: Sequence[ShownFinding], policy: html.ContentPolicy) -> str:
-    """The page as one document; `name` is the person's name for what was examined."""
-    title = _title(name)
-    rows = ""
-    for one in findings:
-        verdict = one["verdict"]
-        advice = f'<p class="advice"><span class="quiet">What helps:</span> {html.text(one["advice"])}</p>'
-        rows += (
-            f'<li class="{verdict}"><span class="sign" aria-hidden="true">{_SIGNS[verdict]}</span>'
-            f'<div><p><span class="unseen">{verdict}: </span><strong>{html.text(one["subject"])}</strong>: '
-            f"{html.text(one['says'])}</p>{advice if one['advice'] else ''}</div></li>"
-        )
-    buttons = "".join(
-        f'<button type="button" data-message="{message}" data-said="{html.text(said)}">{label}</button>'
-        for message, label, said in _BUTTONS
-    )
-    body = (
-        f"<main><h1>{html.text(title)}</h1><p>{html.text(_summary(findings))}</p>"
-        f'<ol class="findings">{rows}</ol><p class="buttons">{buttons}</p>'
-        '<p class="quiet" id="said" role="status"></p></main>'
-    )
-    style, script = html.resource(html.PACKAGE, "findings.css"), html.resource(html.PACKAGE, "findings.js")
-    return html.document(title, body, policy, styles=(style,), scripts=(script,))
-
-
-def findings_text(name: str, findings: Sequence[ShownFinding]) -> str:
-    """The same as Markdown, to be pasted into a report."""
-    lines = [f"## {visible(_title(name))}", "", _summary(findings), ""]
-    for finding in findings:
-        lines.append(f"- {_SIGNS[finding['verdict']]} **{_line(finding['subject'])}**: {_line(finding['says'])}")
-        if finding["advice"]:
-            lines.append(f"  What helps: {_line(finding['advice'])}")
-    return "\n".join([*lines, ""])
-
-
-def _title(name: str) -> str:
-    return f"Connection of {name}"
-
-
-def _summary(findings: Sequence[ShownFinding]) -> str:
-    counts = Counter(finding["verdict"] for finding in findings)
-    problems, warnings = (f"{counts[one]} {one}{'' if counts[one] == 1 else 's'}" for one in ("problem", "warning"))
-    if counts["problem"]:
-        return f"{problems}{f' and {warnings}' if counts['warning'] else ''} found."
-    return f"No problem found{f', and {warnings}' if counts['warning'] else ''}."
-
-
-def _line(words: str) -> str:
-    return " ".join(visible(words).split())
