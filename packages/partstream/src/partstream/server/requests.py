@@ -655,14 +655,6 @@ class Routes:
         """All routes; loads all protocols."""
         return tuple(_routes(self._endpoints))
 
-    @cached_property
-    def _fixed(self) -> Mapping[str, Sequence[Route]]:
-        fixed: dict[str, list[Route]] = {}
-        for one in self._routes:
-            if not names_something(one.path):
-                fixed.setdefault(one.path, []).append(one)
-        return fixed
-
     def __iter__(self) -> Iterator[Route]:
         """All routes, protocol by protocol: responses first, then documents."""
         return iter(self._routes)
@@ -697,10 +689,8 @@ class Routes:
         return min(meant or taking, key=lambda one: one.document is None or one.document.is_for_everybody)
 
     def _at(self, path: str) -> Sequence[Route]:
-        """All routes of a path; those of this very path come before every pattern that fits it."""
-        return self._fixed.get(path) or [
-            one for one in self._routes if names_something(one.path) and fits_path(one.path, path)
-        ]
+        """All routes whose pattern fits a path."""
+        return [one for one in self._routes if fits_path(one.path, path)]
 
     def socket_at(self, path: str) -> Endpoint:
         """The endpoint that takes WebSockets at a path.
@@ -719,7 +709,7 @@ class Routes:
         """The path that a client means: some append `/v1` to a base URL, some do not, and a person gives the base URL
         with or without it, and with or without a slash at the end. A path that has a route in none of these forms
         stays."""
-        if path in self._answering or path in self._fixed:
+        if path in self._answering:
             return path
         bare = path.rstrip("/")
         tried = (bare, bare.removeprefix(_USUAL_BASE), _USUAL_BASE + bare)
