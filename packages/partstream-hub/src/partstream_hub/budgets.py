@@ -39,7 +39,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
 
 from partstream.codec.checks import dataclass, replace
 from partstream.codec.system import LifeLocks
-from partstream.errors import CallerError, PartstreamError
+from partstream.errors import PartstreamError
 from partstream.lm.cancellation import Disposable, EventEmitter
 from partstream_hub.directory import BudgetRule, Directory, Need
 from partstream_hub.store import values
@@ -101,14 +101,6 @@ class BudgetsUnreachableError(BudgetError):
         self.retry_after = retry_after
 
 
-class ReservationEndedError(CallerError):
-    """A reservation was used after it was settled or dropped."""
-
-    def __init__(self, answer_id: str) -> None:
-        super().__init__(f"the reservation of answer {answer_id} has already been settled or dropped")
-        self.answer_id = answer_id
-
-
 # ---- What is reserved for one answer ----
 
 
@@ -131,7 +123,6 @@ class Reservation:
     def top_up(self, amounts: Mapping[str, int]) -> bool | asyncio.Future[bool]:
         """Reserves more, by the id of the rule, all or nothing: True if it is reserved, False if a budget is too small,
         a future while that is being found out, and the next call has to ask for the same."""
-        self._check()
         if self._more is None:
             self._more = self._worker.extend(self._extend(amounts, 1))
         if not self._more.done():
@@ -145,7 +136,6 @@ class Reservation:
 
     def reduce(self, rule: BudgetRule, amount: int) -> None:
         """Frees what of a reservation will not be needed, such as the rest of a shortened output."""
-        self._check()
         freed = min(amount, self._amounts[rule.id])
         self._amounts[rule.id] -= freed
         self._worker.extend(self._extend({rule.id: freed}, -1), is_urgent=False)
@@ -153,15 +143,7 @@ class Reservation:
     def settle(
         self, charges: Mapping[str, int], row: values.LedgerRow, content: values.AnswerContent | None = None
     ) -> None:
-        """Ends the reservation with what the answer took, by the id of the rule; the row gets its `charges` here.
-
-        Raises:
-            ReservationEndedError: The reservation has ended, as of the methods before.
-            ValueError: The row is of another answer.
-        """
-        self._check()
-        if row.answer_id != self.answer.answer_id:
-            raise ValueError(f"got the row of answer {row.answer_id}, expected that of {self.answer.answer_id}")
+        """Ends the reservation with what the answer took, by the id of the rule; the row gets its `charges` here."""
         self.has_ended = True
         of_windows = tuple(Charge(self._windows[rule], amount) for rule, amount in charges.items() if amount)
         self._worker.end(Settle(replace(row, charges=of_windows), content, tuple(self._windows.values())))
@@ -175,10 +157,6 @@ class Reservation:
     def _extend(self, amounts: Mapping[str, int], sign: int) -> Extend:
         of_windows = {self._windows[rule]: sign * amount for rule, amount in amounts.items()}
         return Extend(self.answer.answer_id, of_windows)
-
-    def _check(self) -> None:
-        if self.has_ended:
-            raise ReservationEndedError(self.answer.answer_id)
 
 
 # ---- The worker ----
