@@ -20,7 +20,7 @@ from partstream.lm.outputs import InboundRequest, Outcome
 from partstream.lm.parts import DataPart, MessagePart, ResponsePart, TextPart, ThinkingPart, ToolCallPart, Usage
 from partstream.runtime.progress import thinking_text
 from partstream.server.settings import EndedAnswer, HeldText, StopAnswer
-from partstream.tokens.amounts import MOST_AMOUNT, BudgetUnit, nanodollars
+from partstream.tokens.amounts import MOST_AMOUNT, BudgetUnit, nanodollars, usage_cost
 from partstream.tokens.bounds import MOST_ROUNDS, OUTPUT_NAMES
 from partstream.tokens.counting import counter_of
 from partstream.tokens.files import FileBound, most_input
@@ -72,15 +72,7 @@ def highest_cost(price: ModelPrice, input_tokens: int, output_tokens: int) -> in
 
 def cost_of_usage(price: ModelPrice, usage: Usage) -> int:
     """What tokens cost; a number that is not known counts as none."""
-    given = as_count(usage.input_tokens) or 0
-    read = min(as_count(usage.cached_tokens) or 0, given)
-    written = min(as_count(usage.cache_write_tokens) or 0, given - read)
-    return _rounded_up(
-        (given - read - written) * price.input
-        + read * (price.input if price.cached_input is None else price.cached_input)
-        + written * (price.input if price.cache_write is None else price.cache_write)
-        + (as_count(usage.output_tokens) or 0) * price.output
-    )
+    return _rounded_up(usage_cost(usage, (price.input, price.output, price.cached_input, price.cache_write)))
 
 
 def _dearest_input(price: ModelPrice) -> int:

@@ -1,8 +1,9 @@
 """Amounts of money and tokens as people write and read them, and the windows of budgets.
 
 Money is counted in whole nanodollars (10^9 of them are one US dollar), tokens are counted one by one; no float comes
-near either. A budget is written as `5 USD/day`, `2M tokens/week` or `250.50 USD/month`. Its windows begin and end in
-the calendar of a time zone, which is computed here without a clock.
+near either. A budget is written as `5 USD/day`, `2M tokens/week` or `250.50 USD/month`. What tokens cost is said once,
+for prices in any unit. The windows of budgets begin and end in the calendar of a time zone, which is computed here
+without a clock.
 """
 
 from __future__ import annotations
@@ -11,9 +12,13 @@ import re
 from datetime import date, datetime, timedelta, tzinfo
 from decimal import ROUND_HALF_EVEN, Decimal, InvalidOperation, Overflow
 from enum import StrEnum
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, TypeVar
 
+from partstream.codec.checks import as_count
 from partstream.errors import UnexpectedValueError
+
+if TYPE_CHECKING:
+    from partstream.lm.parts import Usage
 
 
 class BudgetUnit(StrEnum):
@@ -130,6 +135,27 @@ def _dollars(amount: int, grouping: str = "") -> str:
     decimals = f"{rest:09d}"
     shown = decimals[:2] + decimals[2:].rstrip("0")
     return f"{sign}{format(whole, grouping)}" + (f".{shown}" if rest else "" if not grouping else ".00")
+
+
+# ---- Prices ----
+
+Money = TypeVar("Money", int, Decimal)
+Prices: TypeAlias = "tuple[Money, Money, Money | None, Money | None]"
+"""The prices of a token of input, of output, of input from the cache, and of input that is written into it; None where
+the last two cost as much as other input."""
+
+
+def usage_cost(usage: Usage, prices: Prices[Money]) -> Money:
+    """What tokens cost; a number that is not known counts as none."""
+    of_input, of_output, of_read, of_written = prices
+    given = as_count(usage.input_tokens) or 0
+    read = min(as_count(usage.cached_tokens) or 0, given)
+    written = min(as_count(usage.cache_write_tokens) or 0, given - read)
+    from_cache = read * (of_input if of_read is None else of_read)
+    into_cache = written * (of_input if of_written is None else of_written)
+    return (
+        (given - read - written) * of_input + from_cache + into_cache + (as_count(usage.output_tokens) or 0) * of_output
+    )
 
 
 # ---- Windows ----

@@ -40,6 +40,7 @@ from partstream.protocols.protocol import PROTOCOLS, CountEndpoint, asking
 from partstream.settings.known_servers import KnownServer, server_at
 from partstream.tokens import CountSource, TokenCount
 from partstream.tokens.accounting import LIMIT_SECONDS, RequestEstimate, TokenAccounting, size_of_message, size_of_tools
+from partstream.tokens.amounts import usage_cost
 from partstream.tokens.counting import weight_of
 from partstream.upstream.attempts import MOST_PAUSES, Attempts, Sending
 from partstream.upstream.context import in_thread, report_dropped
@@ -1076,8 +1077,7 @@ def _cost_in_usage(raw: Mapping[str, Any]) -> Decimal | None:
 def _list_cost(usage: Usage, pricing: Pricing) -> Decimal | None:
     """The tokens times their prices; None if a price or a number is missing.
 
-    Tokens read from the cache and written into it cost as much as others where no price of their own is listed. Not all
-    servers report the tokens written into it; there the true cost may be some per cent higher.
+    Not all servers report the tokens written into the cache; there the true cost may be some per cent higher.
     """
     if usage.input_tokens is None or usage.output_tokens is None:
         return None
@@ -1086,12 +1086,7 @@ def _list_cost(usage: Usage, pricing: Pricing) -> Decimal | None:
         prices = pricing.long_context
     if prices.input is None or prices.output is None:
         return None
-    read = min(usage.cached_tokens or 0, usage.input_tokens)
-    written = min(usage.cache_write_tokens or 0, usage.input_tokens - read)
-    cache_read = prices.input if prices.cache_read is None else prices.cache_read
-    cache_write = prices.input if prices.cache_write is None else prices.cache_write
-    other = (usage.input_tokens - read - written) * prices.input
-    return other + read * cache_read + written * cache_write + usage.output_tokens * prices.output
+    return usage_cost(usage, (prices.input, prices.output, prices.cache_read, prices.cache_write))
 
 
 def _dollars(value: Any, most: Decimal = Decimal(MOST_DOLLARS)) -> Decimal | None:
