@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 
 ME_PATH: Final = "/hub/v1/me"
 _MOST_BUDGETS: Final = 20
-_MOST_MODELS: Final = 5000
 _MOST_TEXT: Final = 200
 _MOST_AMOUNT: Final = 2**62
 """Of nanodollars or tokens: what the BIGINT of a database holds."""
@@ -73,14 +72,11 @@ class HubStanding:
     """The standing of a person at a hub.
 
     Attributes:
-        team: That of the team, or "".
         budgets: The budgets that hold, the one with the smallest share left first.
         problems: What could not be read, in sentences.
     """
 
     person: str
-    team: str
-    models: tuple[str, ...]
     budgets: tuple[HubBudget, ...]
     problems: tuple[str, ...] = ()
 
@@ -93,7 +89,7 @@ def read_standing(document: Any) -> HubStanding:
     """
     if not isinstance(document, dict):
         raise _wrong(ME_PATH, None, f"{document!r:.80}", "an object")
-    person, team, budgets = document.get("person"), document.get("team"), document.get("budgets", [])
+    person, budgets = document.get("person"), document.get("budgets", [])
     if not person or not _is_name(person):
         raise _wrong(ME_PATH, "person", f"{person!r:.80}", f"a name of at most {_MOST_NAME} characters")
     if not isinstance(budgets, list):
@@ -107,17 +103,7 @@ def read_standing(document: Any) -> HubStanding:
             read.append(_budget(budget))
         except ValueError as error:  # a value of the wrong form
             problems.append(f"budgets[{number}]{error}")
-    models = document.get("models", [])
-    if not isinstance(models, list):
-        problems.append(f"models: got {models!r:.80}, expected a list of ids")
-        models = []
-    return HubStanding(
-        person,
-        team if _is_name(team) else "",
-        tuple(model for model in models[:_MOST_MODELS] if isinstance(model, str)),
-        tuple(sorted(read, key=lambda one: (one.share_left, one.remaining))),
-        tuple(problems),
-    )
+    return HubStanding(person, tuple(sorted(read, key=lambda one: (one.share_left, one.remaining))), tuple(problems))
 
 
 def _is_name(value: object) -> TypeGuard[str]:
