@@ -358,10 +358,6 @@ class _Memory(Generic[Row]):
             found |= self.fill(missing, rest)
         return found
 
-    def known(self, digest: Digest) -> Mapping[str, Row] | None:
-        """The rows of a digest; None if it is not in memory, an empty mapping if there are none."""
-        return self._rows.get(digest)
-
     def missing(self, digests: Iterable[Digest]) -> list[Digest]:
         """The digests that are not in memory, each once."""
         return [digest for digest in dict.fromkeys(digests) if digest not in self._rows]
