@@ -281,7 +281,7 @@ def _title(name: str) -> str:
 
 
 def _summary(findings: Sequence[examination.Finding]) -> str:
-    counts = Counter(finding.verdict for finding in findings)
+    counts = Counter[str](finding.verdict for finding in findings)
     problems, warnings = (f"{counts[one]} {one}{'' if counts[one] == 1 else 's'}" for one in ("problem", "warning"))
     if counts["problem"]:
         return f"{problems}{f' and {warnings}' if counts['warning'] else ''} found."
