@@ -148,7 +148,6 @@ interface ViolationView {
   event: number | null;
   seen: string;
   hints: string[];
-  url: string;
 }
 
 /** Events of a type that no part represents. */
