@@ -6,6 +6,7 @@ The files are those of docs/coding-agents.md.
 import json
 import os
 import socket
+import stat
 from collections.abc import Callable
 from pathlib import Path
 
@@ -163,29 +164,41 @@ def _socket(path: Path) -> None:
         own.bind(str(path))
 
 
+def _device(path: Path, shared: str, number: int) -> None:
+    """A link to a device; to one of its own for root, who alone could replace that of all programs."""
+    own = path.with_name("device").absolute()
+    try:
+        os.mknod(own, stat.S_IFCHR | 0o666, os.makedev(1, number))
+    except PermissionError:
+        own = Path(shared)
+    path.symlink_to(own)
+
+
 ODD: dict[str, Callable[[Path], None]] = {
     "a pipe": _fifo,
     "a socket": _socket,
     "a folder": lambda path: path.mkdir(),
-    "a link to a device without end": lambda path: path.symlink_to("/dev/zero"),
+    "a link to a device without end": lambda path: _device(path, "/dev/zero", 5),
     "a link to itself": lambda path: path.symlink_to(path),
-    "a full device": lambda path: path.symlink_to("/dev/full"),
+    "a full device": lambda path: _device(path, "/dev/full", 7),
 }
 
 
 @POSIX
-@pytest.mark.parametrize("make", ODD.values(), ids=ODD)
+@pytest.mark.parametrize("kind", ODD)
 def test_what_is_no_file_is_refused_or_replaced_and_nobody_waits_for_it(
-    home: Home, make: Callable[[Path], None], monkeypatch: pytest.MonkeyPatch
+    home: Home, kind: str, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.chdir(home.file.parent)  # a socket's path is short
-    make(Path(home.file.name))
+    ODD[kind](Path(home.file.name))
     try:
         home.write()
     except (ConfigurationError, OSError):
         assert not home.record.exists()
     else:
         assert '"MODEL"' in home.file.read_text()
+    if "device" in kind:
+        assert home.file.is_char_device()
 
 
 @pytest.mark.parametrize("text", ["{", '{"env": 1}', "\xff", " " * (4 * 1024 * 1024 + 1)], ids=range(4))

@@ -16,6 +16,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager, suppress
 from importlib import import_module
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar
 
@@ -93,10 +94,13 @@ def replace_file(path: Path, data: bytes, ready: Callable[[Path], object] = lamb
         ready: Is given the new file before it takes the place of the old one, which stays if this raises.
 
     Raises:
-        OSError: The system refuses.
+        OSError: The system refuses, or a device, a pipe or a socket is there: root would replace a `/dev/null` too.
     """
     import tempfile  # noqa: PLC0415 - most callers want a folder and write nothing
 
+    with suppress(FileNotFoundError):
+        if stat.S_IFMT(path.lstat().st_mode) not in {stat.S_IFREG, stat.S_IFLNK, stat.S_IFDIR}:
+            raise FileExistsError(errno.EEXIST, "there is a device, a pipe or a socket, and no file", str(path))
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:40]}.")  # mode 0600
     written = Path(name)
     try:
@@ -122,7 +126,10 @@ def read_given(path: Path, most_bytes: int | None = None) -> bytes:
     # The pipe of a shell leads to no path: its other end was open before this program began.
     if not path.is_fifo() or not Path(os.path.realpath(path)).is_fifo():
         with path.open("rb") as file:
-            return file.read(-1 if most_bytes is None else most_bytes)
+            if most_bytes is None:
+                return file.read()
+            pieces = iter(lambda: file.read(_PIECE), b"")  # no room for all that may come, which mostly is little
+            return b"".join(islice(pieces, most_bytes // _PIECE + 1))[:most_bytes]
     with os.fdopen(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb", buffering=0) as pipe:
         last = time.monotonic() + _WRITER_SECONDS
         while (piece := pipe.read(1)) == b"":  # None where a program has it open, and has written nothing yet
