@@ -1,18 +1,25 @@
 """Files that a person names: pipes are read as files are, and one without a writer is refused."""
 
+import io
 import os
+import stat
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import click
 import pytest
 
+from partstream.cli.console import write_page
 from partstream.codec import system
-from partstream.codec.system import read_given
+from partstream.codec.system import read_given, replace_file
+from partstream.config.editing import edit_file
 from partstream.config.loading import CredentialError, read_file
 from partstream.config.table import read_document
 from partstream.settings.kinds import ConfigurationError
+from partstream_devtools import recordings
 from partstream_devtools.recordings import RecordingError
 from partstream_devtools.recordings import read_file as read_recording
 from rows import one_test_for
@@ -51,6 +58,38 @@ def test_a_pipe_without_a_writer_is_refused_by_its_reason(
 ) -> None:
     with pytest.raises(error, match="it is a pipe that no program writes into"):
         read(pipe)
+
+
+def test_a_recording_without_an_end_is_given_up_at_the_most_that_a_file_may_have(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recordings, "MOST_FILE_BYTES", 1_000_000)
+    (tmp_path / "endless.har").symlink_to("/dev/urandom")
+    with pytest.raises(RecordingError, match="it has more than 1,000,000 bytes"):
+        recordings.read_file(str(tmp_path / "endless.har"))
+    with (tmp_path / "endless.har").open("rb") as endless:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(endless))
+        with pytest.raises(RecordingError, match="it has more than 1,000,000 bytes"):
+            recordings.read_file("-")
+
+
+def test_a_device_is_replaced_by_no_file_also_not_behind_a_link(tmp_path: Path) -> None:
+    device = tmp_path / "null"
+    try:
+        os.mknod(device, stat.S_IFCHR | 0o666, os.makedev(1, 3))
+    except PermissionError:
+        pytest.skip("root alone makes devices, and alone could replace one")
+    link = tmp_path / "partstream.toml"
+    link.symlink_to(device)
+    for write in (
+        lambda: replace_file(device, b"a page"),
+        lambda: edit_file(link, b"", "a setting = 1\n"),
+        lambda: write_page(device, "a page"),
+    ):
+        with pytest.raises((OSError, click.ClickException), match="there is a device, a pipe or a socket"):
+            write()
+    assert device.is_char_device()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["null", "partstream.toml"]
 
 
 def test_a_pipe_with_a_name_is_read_to_its_end(pipe: Path, monkeypatch: pytest.MonkeyPatch) -> None:

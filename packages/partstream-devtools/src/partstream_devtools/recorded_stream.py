@@ -175,6 +175,10 @@ class UnpackingLimits:
         return min(self.total_size, max(self.free_size, self.ratio * packed_size))
 
 
+MOST_FILE_BYTES: Final = UnpackingLimits().total_size
+"""Of a recording that is not packed: a link may lead to a device that never ends."""
+
+
 def as_stream(data: bytes, name: str, path: str = "") -> tuple[bytes, str]:
     """The bytes of a stream, and the name whose ending tells its framing.
 

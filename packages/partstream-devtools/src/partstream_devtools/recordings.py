@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Final
 
@@ -32,7 +32,7 @@ from partstream_devtools.bundles.recorded import (
     timed_outputs,
     tools_asked,
 )
-from partstream_devtools.recorded_stream import RecordingError, read_recording
+from partstream_devtools.recorded_stream import MOST_FILE_BYTES, RecordingError, read_recording
 
 _PIECE: Final = 65536  # bytes
 
@@ -63,13 +63,19 @@ def read_file(file: str) -> bytes:
     """The bytes of a file, or of standard input for `-`.
 
     Raises:
-        RecordingError: It cannot be read.
+        RecordingError: It cannot be read, or is too long.
     """
     try:
-        # Piece by piece: in one call that reads to the end, Ctrl-C would wait for the end.
-        return b"".join(iter(lambda: sys.stdin.buffer.read(_PIECE), b"")) if file == "-" else read_given(Path(file))
+        if file == "-":  # piece by piece: in one call that reads to the end, Ctrl-C would wait for the end
+            pieces = iter(lambda: sys.stdin.buffer.read(_PIECE), b"")
+            data = b"".join(islice(pieces, MOST_FILE_BYTES // _PIECE + 1))
+        else:
+            data = read_given(Path(file), MOST_FILE_BYTES + 1)
     except OSError as error:
         raise RecordingError(file, error.strerror or str(error)) from error
+    if len(data) > MOST_FILE_BYTES:
+        raise RecordingError(file, f"it has more than {MOST_FILE_BYTES:,} bytes")
+    return data
 
 
 # ---- Opened recordings ----

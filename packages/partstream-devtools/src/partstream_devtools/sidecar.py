@@ -176,9 +176,13 @@ def _written(bundle: Bundle, model: str | None) -> str:
 
 def _read(path: str) -> Bundle:
     from partstream_devtools.bundles.forms import read_any  # noqa: PLC0415 - at a person's wish
+    from partstream_devtools.recorded_stream import MOST_FILE_BYTES  # noqa: PLC0415 - the same
 
     try:
-        return read_any(read_given(Path(path)), path)
+        data = read_given(Path(path), MOST_FILE_BYTES + 1)
+        if len(data) > MOST_FILE_BYTES:
+            raise InvalidParamsError("params.path", f"more than {MOST_FILE_BYTES:,} bytes", "a recording")
+        return read_any(data, path)
     except OSError as error:
         raise InvalidParamsError("params.path", error.strerror or type(error).__name__, "a recording") from error
     except UnexpectedValueError as error:
