@@ -137,6 +137,20 @@ def test_what_a_server_calls_its_model_runs_nothing_where_it_is_pasted(name: str
     run(test())
 
 
+@one_test_for("model", ["{file:~/.ssh/id_rsa}", "m{env:OPENAI_API_KEY}", "$OPENAI_API_KEY", "m-${HOME}"])
+def test_no_name_of_a_model_has_a_client_put_a_file_or_a_variable_in_its_place(model: str, tmp_path: Path):
+    home = {"HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path), "PARTSTREAM_DATA": str(tmp_path / "data")}
+
+    async def test() -> None:
+        for asked in ("--write", "--json"):
+            ended = await call("connect", "opencode", asked, "--model", model, "--url", CLOSED, **home)
+            assert (ended.code, ended.output) == (2, "")
+            assert "without {, } and $NAME" in " ".join(ended.errors.split())
+        assert list(tmp_path.iterdir()) == []
+
+    run(test())
+
+
 def test_the_clients_are_listed():
     async def test() -> None:
         ended = await call("connect", "--list")

@@ -8,6 +8,7 @@ their files.
 from __future__ import annotations
 import asyncio
 import os
+import re
 import shlex
 import sys
 from collections.abc import Iterator, Sequence
@@ -220,9 +221,11 @@ def _chosen(records: Sequence[ModelRecord], model_id: str | None, *, may_ask_per
 
 
 def _check_model(model_id: str) -> None:
-    """Refuses an id that is not on one line: what is printed may be pasted into a shell."""
-    if not model_id.isprintable():
-        raise click.UsageError(f"the id of the model: got {model_id!r:.80}, expected printable characters")
+    """Refuses an id that is not on one line: what is printed may be pasted into a shell. In their settings, clients put
+    a file for `{file:…}` and a variable for `$NAME`, and would send it to the server as the name of the model."""
+    if not model_id.isprintable() or re.search(r"[{}]|\$\w", model_id):
+        expected = "printable characters without {, } and $NAME"
+        raise click.UsageError(f"the id of the model: got {model_id!r:.80}, expected {expected}")
 
 
 def _few(ids: Sequence[str]) -> str:
