@@ -16,7 +16,6 @@ import asyncio
 import logging
 import zlib
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
-from contextlib import nullcontext
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 from urllib.parse import quote
@@ -448,14 +447,18 @@ class RequestBody:
         limit = self._most if most is None else min(most, self._most)
         if self.declared is not None:
             self._check_size(self.declared, limit)
-        coding = self._request.headers.get("content-encoding", "")
+        coding, direct = self._request.headers.get("content-encoding", ""), self._request.direct
+        if not coding and direct is not None and direct.has_body:
+            # Nearly always: one piece, without a limit of time, which costs as much as all the rest here.
+            whole = await self._next()
+            self._check_size(self._size, limit)
+            if hold is not None and len(whole) > limits.LARGE_BYTES:
+                hold(len(whole))
+            return whole
         unpacking = Unpacking(coding, limit) if coding else None
         body = bytearray()
-        direct = self._request.direct
         try:
-            # A body that has come needs no limit of time, which costs as much as all the rest here.
-            seconds = self._seconds
-            async with nullcontext() if direct is not None and direct.has_body else asyncio.timeout(seconds):
+            async with asyncio.timeout(self._seconds):
                 while not self._is_whole:
                     piece = await self._next()
                     self._check_size(self._size, limit)
