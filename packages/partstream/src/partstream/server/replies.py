@@ -571,7 +571,7 @@ class BufferedReplySink:
         self.loop = self._loop = asyncio.get_running_loop()
         self.sent_at = self._loop.time()
         self._wake: asyncio.Future[None] | None = None
-        self._room = asyncio.Event()
+        self._room: asyncio.Event | None = None  # for those who wait for it: most clients are never slow
 
     def start(self, head: Head) -> None:
         """Sets the head. It goes with the first bytes, or with the turn of the event loop that ends without any."""
@@ -652,7 +652,7 @@ class BufferedReplySink:
         self._direct = None
         self._pieces.clear()
         self._size = 0
-        self._room.set()
+        self._make_room()
         self._wake_up()
 
     @property
@@ -671,7 +671,7 @@ class BufferedReplySink:
             self._direct = self._write = None
         self._direct_writes = 0
         if self._size > self._buffer_bytes:
-            self._room.clear()
+            self._room = self._room or asyncio.Event()
             await self._room.wait()
         elif not (self._is_head_sent or self._ends_soon):
             await asyncio.sleep(0)  # a provider that never waits must not hold back its first part
@@ -701,11 +701,16 @@ class BufferedReplySink:
                         return  # type: ignore[unreachable] # it may have closed meanwhile
                     await asyncio.sleep(0)
             if self._size <= self._buffer_bytes:
-                self._room.set()
+                self._make_room()
             if last:
                 return
             if not (pieces or self.is_closed):
                 self._direct = self._write
+
+    def _make_room(self) -> None:
+        room, self._room = self._room, None
+        if room is not None:
+            room.set()
 
     def _wake_up(self) -> None:
         wake, self._wake = self._wake, None
