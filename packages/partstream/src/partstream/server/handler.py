@@ -30,7 +30,7 @@ import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext, suppress
-from functools import cached_property, lru_cache, partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from partstream import errors
@@ -95,7 +95,7 @@ _CANCELLED: Final = FinishReason(UnifiedFinishReason.OTHER, "cancelled")
 _GOOD: Final = frozenset({Outcome.COMPLETED, Outcome.INCOMPLETE})
 _SECRET_FILE: Final = "serve-signing-key"  # noqa: S105 - the name of a file
 _CHALLENGE: Final = ("www-authenticate", "Bearer")
-_NEEDED_LATER: Final = frozenset({"endpoint", "_name", "_violations"})
+_NEEDED_LATER: Final = ("endpoint", "_name", "_violations")
 _HOPS: Final = frozenset(map(str, range(MOST_HOPS)))
 
 
@@ -342,6 +342,7 @@ class RequestHandler:
     _observed: serving.AnswerObservation | None = None
     _dropped: DroppedFields | None = None  # most requests lose nothing
     _unsaid: DroppedFields | None = None
+    _made_current: serving.CurrentAnswer | None = None
     _capture: AnswerTap | None = None
     _recorded: RecordingReplySink | None = None
     _task: asyncio.Task[None] | None = None  # of the provider
@@ -388,9 +389,8 @@ class RequestHandler:
         """Lets go of the request and of its reply, whose parts refer to each other, so that no collection is needed;
         unless the provider never stopped. What it reports later is still named."""
         if self._task is None or self._task.done():
-            kept = {name: one for name, one in vars(self).items() if name in _NEEDED_LATER}
-            vars(self).clear()
-            vars(self).update(kept, _is_over=True)
+            known = vars(self)
+            self.__dict__ = {"_is_over": True, **{name: known[name] for name in _NEEDED_LATER if name in known}}
 
     async def _dispatch(self) -> None:
         """Finds the route and the caller, then answers."""
@@ -779,13 +779,15 @@ class RequestHandler:
             self._unsaid = DroppedFields(self._request.request_id, self.state.unsaid, caller=self.caller.name)
             self._unsaid.add(names)
 
-    @cached_property
+    @property
     def _current(self) -> serving.CurrentAnswer:
         """What the provider may know of its caller; made once the request is read."""
-        client = client_of(self._request.headers, self._asked)
-        return serving.CurrentAnswer(
-            self.caller, client, report_dropped=lambda paths: None if self._is_over else self._lost().report(paths)
-        )
+        if (made := self._made_current) is None:
+            client = client_of(self._request.headers, self._asked)
+            made = self._made_current = serving.CurrentAnswer(
+                self.caller, client, report_dropped=lambda paths: None if self._is_over else self._lost().report(paths)
+            )
+        return made
 
     # ---- The provider, and the bytes of its response ----
 
