@@ -476,6 +476,7 @@ class ForwardedRequest(ModelRequest):
         self._passage = passage
         self._raw = raw = raw.limited(settings.max_output_tokens)
         completed = sender.completed(settings, model)
+        self._window = completed.capabilities.context_window
         self._usage = sender.writer.usage_fields(raw.document, completed, model.id) if raw.stream_type else {}
         session = question.options.model_options.get("_conversationId")
         self._session = session if isinstance(session, str) else None
@@ -503,8 +504,7 @@ class ForwardedRequest(ModelRequest):
         wire, content = raw.wire(self._model.id, settings.extra_body, sender.writer.document_headers, asked)
         hides = raw.rules.tells_usage if asked else None  # the events by which usage was asked for
         exchange = sender.exchange(wire, settings, self._session, passage=self._passage, content=content, hides=hides)
-        window = sender.completed(settings, self._model).capabilities.context_window
-        most = as_count(raw.document.get("max_output_tokens")), window
+        most = as_count(raw.document.get("max_output_tokens")), self._window
         prefix = sender.configuration.stream.call_id_prefix
         return exchange, AttemptReport(self._question, None, self._tokens, prefix, most)
 
@@ -596,7 +596,7 @@ class AttemptReport:
             marker = self._state.marker(self._question.shown_model_id, response_id, history)
             if marker is not None:
                 self._progress.report(marker)
-        # A host that gets the upstream's own bytes has the usage in the end of the answer, the cost in the ledger's row.
+        # A host that gets the upstream's own bytes has the usage in the end of the answer, the cost in the ledger.
         shown = self._tokens.answered(finish, is_shown=self._state is not None)
         # An answer that failed before its first part reports no usage: another attempt may follow.
         if shown is not None and (self._progress.has_begun or finish.error is None):

@@ -127,13 +127,16 @@ class Transport:
             # From here on: no limit holds while a key is fetched.
             deadlines = Deadlines(exchange.limits(self._timeouts), asyncio.get_running_loop().time())
             with LimitedWaits(deadlines) as waits:
-                async with aclosing(await self._send(request, key, waits, exchange)) as answer:
+                answer = await self._send(request, key, waits, exchange)
+                try:
                     if trace is not None:
                         trace.redactor = answer.redactor
                     if await self._is_document(answer, exchange, reader):
                         await _take_document(answer, exchange, reader, waits, take)
                     else:
                         await self._read(answer, exchange, reader, waits, take)
+                finally:
+                    await answer.aclose()
         except errors.UpstreamError as error:
             # An error of HTTP comes in place of an answer, also as a document under a status of success.
             is_unread = isinstance(error, errors.UpstreamHTTPError) or not reader.started
