@@ -226,11 +226,12 @@ def test_a_start_loads_nothing_that_it_does_not_need(module: str) -> None:
 
 
 def test_a_server_that_nobody_asks_loads_no_wire() -> None:
-    modules = [f"partstream.server.{name}" for name in ("application", "demo_provider", "settings", "telemetry")]
+    modules = [f"partstream.server.{name}" for name in ("application", "settings", "telemetry")]
+    modules += ["partstream.runtime.demo_provider"]
     statements = (
-        "server = partstream.server",
+        "server, runtime = partstream.server, partstream.runtime",
         "key = partstream.upstream.endpoint.Secret('0123456789abcdef')",
-        "server.application.app(server.demo_provider.DemoProvider(), server.settings.ServingSettings(token=key))",
+        "server.application.app(runtime.demo_provider.DemoProvider(), server.settings.ServingSettings(token=key))",
         "server.telemetry.ServingMetrics(lambda: 0)",
     )
     loaded = _loaded(modules, then="; ".join(statements))

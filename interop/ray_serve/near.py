@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from partstream.lm.outputs import Finish
 from partstream.lm.parts import TextPart
 from partstream.lm.provider import LanguageModelChatInformation
-from partstream.server.demo_provider import DemoProvider
+from partstream.runtime.demo_provider import DemoProvider
 from partstream.upstream.context import run_until_cancelled
 
 if TYPE_CHECKING:

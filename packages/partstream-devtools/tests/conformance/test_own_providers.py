@@ -7,7 +7,7 @@ from scripted_targets import at_once
 
 from extent import IS_WHOLE, TELLING
 from partstream import GatewayConfiguration, GatewayProvider
-from partstream.server.demo_provider import DemoProvider
+from partstream.runtime.demo_provider import DemoProvider
 from partstream_devtools.conformance.driver import TimeLimits
 from partstream_devtools.conformance.report import Verdict
 from partstream_devtools.conformance.running import run

@@ -26,9 +26,9 @@ from partstream.cli.serve_plan import Opened, Screen, ServePlan, Start, is_given
 from partstream.cli.terminal import ExitCode
 from partstream.errors import to_install
 from partstream.lm.provider import LanguageModelChatProvider
+from partstream.runtime.demo_provider import DemoProvider
 from partstream.runtime.provider_files import default_name
 from partstream.server.application import ServingApp, app
-from partstream.server.demo_provider import DemoProvider
 from partstream.server.listening import DEFAULT_PORT, stopped_by_signals
 from partstream.server.requests import Receive, Scope, Send
 

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from partstream.cli.serve import command
 from partstream.cli.serve_plan import ServePlan
 from partstream.errors import to_install
-from partstream.server.demo_provider import DemoProvider
+from partstream.runtime.demo_provider import DemoProvider
 from partstream_hub.commands_deploy import replica_application
 from serving.asgi import ask
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from partstream.server.demo_provider import DemoProvider
+from partstream.runtime.demo_provider import DemoProvider
 from partstream.server.listening import listening_sockets
 from partstream.server.uvicorn_server import HttpServer
 from partstream.tokens.amounts import DOLLAR, BudgetUnit, Period

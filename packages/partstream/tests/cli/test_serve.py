@@ -16,8 +16,8 @@ import pytest
 
 from commands import call, terminal
 from partstream.cli.serve_plan import JsonScreen, Start, TextScreen
+from partstream.runtime.demo_provider import DemoProvider
 from partstream.server.clients import machine_token
-from partstream.server.demo_provider import DemoProvider
 from serving.hosted import hosted
 
 TOKEN = "a-token-of-the-tests"  # noqa: S105 - of no server but these

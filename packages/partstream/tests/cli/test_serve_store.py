@@ -15,8 +15,8 @@ from click.testing import CliRunner
 from cli.test_serve import TOKEN, running
 from partstream.cli.serve import command
 from partstream.cli.serve_plan import opened_store
+from partstream.runtime.demo_provider import DemoProvider
 from partstream.server.application import app
-from partstream.server.demo_provider import DemoProvider
 from partstream.server.settings import ServingSettings
 from partstream.server.stored_answers import SQLiteAnswers
 from partstream.upstream.endpoint import Secret

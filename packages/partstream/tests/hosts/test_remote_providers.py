@@ -14,8 +14,8 @@ from partstream.lm.messages import ChatMessage, RequestOptions
 from partstream.lm.outputs import Finish, Outcome
 from partstream.lm.parts import Usage
 from partstream.lm.provider import LanguageModelChatInformation
+from partstream.runtime.demo_provider import DemoProvider
 from partstream.server.application import app
-from partstream.server.demo_provider import DemoProvider
 from partstream_hub.remote_providers import RemoteProvider, RemoteProviderHost, actor_options, close_providers
 from serving.asgi import ask
 

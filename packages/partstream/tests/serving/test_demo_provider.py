@@ -17,7 +17,7 @@ from partstream.lm.parts import (
     ToolResultPart,
     UnifiedFinishReason,
 )
-from partstream.server.demo_provider import DEMO_MODEL, DemoProvider
+from partstream.runtime.demo_provider import DEMO_MODEL, DemoProvider
 from rows import one_test_for
 
 PLACE = {

@@ -2,9 +2,9 @@
 
 import asyncio
 
+from partstream.runtime.demo_provider import DemoProvider
 from partstream.server.application import app
 from partstream.server.clients import local_program
-from partstream.server.demo_provider import DemoProvider
 from partstream.server.settings import ServingSettings
 from rows import one_test_for
 from serving.asgi import ask

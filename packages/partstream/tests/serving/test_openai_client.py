@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from partstream.runtime.demo_provider import DemoProvider
 from partstream.server.application import app
-from partstream.server.demo_provider import DemoProvider
 from partstream.server.listening import ConnectionLimits, listening_sockets
 from partstream.server.settings import ServingSettings
 from partstream.server.stored_answers import SQLiteAnswers

@@ -25,9 +25,9 @@ from partstream.lm.parts import (
     thinking_part,
 )
 from partstream.protocols.openresponses import PROTOCOL
+from partstream.runtime.demo_provider import DemoProvider
 from partstream.runtime.translation import read_answer, read_document
 from partstream.server.application import ServingApp, app
-from partstream.server.demo_provider import DemoProvider
 from rows import one_test_for
 from serving.asgi import ask
 from serving.asgi_socket import Socket

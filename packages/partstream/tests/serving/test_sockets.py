@@ -11,9 +11,9 @@ import pytest
 from partstream.errors import LanguageModelError
 from partstream.lm.outputs import Finish, Outcome
 from partstream.lm.parts import TextPart
+from partstream.runtime.demo_provider import DemoProvider
 from partstream.server.application import ServingApp, app
 from partstream.server.clients import Caller
-from partstream.server.demo_provider import DemoProvider
 from partstream.server.settings import ServingSettings
 from partstream.server.stored_answers import SQLiteAnswers
 from partstream.upstream.endpoint import Secret

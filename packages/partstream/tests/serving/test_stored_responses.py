@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from partstream.lm.parts import TextPart
+from partstream.runtime.demo_provider import DemoProvider
 from partstream.runtime.simple import chat_model
 from partstream.server.application import ServingApp, app
 from partstream.server.clients import Caller
-from partstream.server.demo_provider import DemoProvider
 from partstream.server.requests import StoreFailedError
 from partstream.server.settings import ServingSettings
 from partstream.server.stored_answers import SQLiteAnswers

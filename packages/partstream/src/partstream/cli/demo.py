@@ -40,8 +40,8 @@ from partstream.protocols.protocol import DEFAULT_PROTOCOL, asking
 from partstream.protocols.serve import path_for_model
 from partstream.runtime import local_model, tool_loop
 from partstream.runtime.consumer import LanguageModelChat, LanguageModels
+from partstream.runtime.demo_provider import DEMO_MODEL, DemoProvider
 from partstream.server.application import app
-from partstream.server.demo_provider import DEMO_MODEL, DemoProvider
 from partstream.server.listening import DEFAULT_PORT
 from partstream.server.loopback import Host
 from partstream.upstream.configuration import GatewayConfiguration

@@ -489,7 +489,7 @@ class ServePlan:
         for source in self.sources:
             providers.add_source(source, on_load=on_load if self.reloads else None)
         if self.demo:
-            from partstream.server.demo_provider import DemoProvider  # noqa: PLC0415 - only where it is wanted
+            from partstream.runtime.demo_provider import DemoProvider  # noqa: PLC0415 - only where it is wanted
 
             providers.add("demo", DemoProvider())
         if self.profiles:
