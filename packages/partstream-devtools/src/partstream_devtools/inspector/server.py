@@ -44,7 +44,8 @@ from partstream.errors import CallerError
 from partstream.lm.contract import Level
 from partstream.protocols.reader import END_OF_BYTES
 from partstream.server.loopback import Host, LoopbackLimits
-from partstream.server.requests import Receive, Scope, Send, headers_of
+from partstream.server.pages.document import FRAMED, HEADERS, HTML
+from partstream.server.requests import Receive, Scope, Send, encoded_headers, headers_of
 from partstream_devtools.inspector.view import ViewedFile, comparisons, view_of
 
 if TYPE_CHECKING:
@@ -277,14 +278,6 @@ _PULSE_SECONDS: Final = 15.0
 _FAREWELL_SECONDS: Final = 1.0
 _MOST_CONNECTIONS: Final = 32
 _LIMITS: Final = LoopbackLimits(header_bytes=16 * 1024, body_bytes=64 * 1024, request_seconds=30.0)
-_HEADERS: Final = (
-    (b"cache-control", b"no-store"),
-    (b"content-security-policy", b"frame-ancestors 'none'"),  # the page itself has the rest, which a file needs too
-    (b"cross-origin-opener-policy", b"same-origin"),
-    (b"cross-origin-resource-policy", b"same-origin"),
-    (b"referrer-policy", b"no-referrer"),
-    (b"x-content-type-options", b"nosniff"),
-)
 
 
 class ViewSource(Protocol):
@@ -390,7 +383,7 @@ class ViewServer(Host):
 
     async def _send_page(self, _scope: Scope, _receive: Receive, send: Send) -> None:
         page = self._page(secrets.token_urlsafe(16))
-        await _reply(send, 200, b"text/html; charset=utf-8", page.encode())
+        await _reply(send, 200, HTML.encode(), page.encode())
 
     async def _send_view(self, _scope: Scope, _receive: Receive, send: Send) -> None:
         await self._feed.moved(-1)
@@ -484,7 +477,7 @@ async def _reply(
 
 
 async def _start(send: Send, status: int, content_type: bytes, more: list[tuple[bytes, bytes]] | None = None) -> None:
-    headers = [(b"content-type", content_type), *_HEADERS, *(more or [])]
+    headers = [(b"content-type", content_type), *encoded_headers((*HEADERS, FRAMED)), *(more or [])]
     await send({"type": "http.response.start", "status": status, "headers": headers})
 
 

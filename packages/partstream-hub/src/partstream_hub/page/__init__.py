@@ -425,11 +425,6 @@ PAGE: Final = "/hub"
 JOIN: Final = "/hub/join"
 CONTENT: Final = "/hub/v1/page"
 _logger = logging.getLogger("partstream.hub")
-_HEADERS: Final = (
-    *html.HEADERS,
-    ("cross-origin-opener-policy", "same-origin"),
-    ("cross-origin-resource-policy", "same-origin"),
-)
 _NOTHING_RUNS: Final = ("content-security-policy", "default-src 'none'; frame-ancestors 'none'; sandbox")
 """For the content: a reader who opens it by itself sees a document in which nothing runs."""
 _RETRY_SECONDS: Final = 2.0
@@ -494,7 +489,7 @@ class HubPage:
             self._waiting.remove(caller.name)
         if content is None:
             raise RequestFailedError(ServedFailure(FailureKind.FORBIDDEN, "the page is for people of this hub"))
-        return OwnerReply(content.encode(), html.HTML, headers=(*_HEADERS, _NOTHING_RUNS))
+        return OwnerReply(content.encode(), html.HTML, headers=(*html.HEADERS, _NOTHING_RUNS))
 
     def _read(self, person: str, days: int, zone: ZoneInfo) -> str | None:
         """The content for a person; None if there is no such person. Runs in the thread."""
@@ -520,7 +515,7 @@ def _frame(make: Callable[[html.Nonces], str]) -> OwnerHandler:
 
     async def show(_request: OwnerRequest, _caller: Caller) -> OwnerReply:
         page = make(html.Nonces(secrets.token_urlsafe(16), connect="'self'"))
-        return OwnerReply(page.encode(), html.HTML, headers=(*_HEADERS, html.FRAMED))
+        return OwnerReply(page.encode(), html.HTML, headers=(*html.HEADERS, html.FRAMED))
 
     return show
 

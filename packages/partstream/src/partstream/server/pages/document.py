@@ -29,11 +29,13 @@ PACKAGE: Final = "partstream.server.pages"
 HTML: Final = "text/html; charset=utf-8"
 HEADERS: Final = (
     ("cache-control", "no-store"),
+    ("cross-origin-opener-policy", "same-origin"),
+    ("cross-origin-resource-policy", "same-origin"),
     ("referrer-policy", "no-referrer"),
     ("x-content-type-options", "nosniff"),
     ("x-frame-options", "DENY"),
 )
-"""The headers of a page that a server sends."""
+"""The headers of a page that a server sends: it is kept nowhere, and no page of others gets it or is told of it."""
 FRAMED: Final = ("content-security-policy", "frame-ancestors 'none'")
 """The rest of the policy of a page is in the page itself."""
 
