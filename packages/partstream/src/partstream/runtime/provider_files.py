@@ -378,34 +378,42 @@ LOOK_SECONDS: Final = 0.5
 """How often :meth:`ReloadedProvider.follow` looks at the file."""
 
 
-class _Version:
-    """The provider of one load, and how many requests run on it."""
+class LoadedVersion:
+    """The provider of one load of its source, and how many requests run on it.
 
-    def __init__(self, provider: LanguageModelChatProvider, on_did_change: Callable[[None], None]) -> None:
+    Args:
+        on_did_change: Called when the provider says that its models have changed.
+    """
+
+    def __init__(self, provider: LanguageModelChatProvider, on_did_change: Callable[[], object]) -> None:
         self.provider = provider
         event = provider.on_did_change_language_model_chat_information
-        self._subscription: Disposable | None = None if event is None else event(on_did_change)
+        self._subscriptions: list[Disposable] = [] if event is None else [event(lambda _: on_did_change())]
         self._running = 0
-        self._is_replaced = False
+        self._is_retired = False
 
     @contextmanager
     def in_use(self) -> Iterator[LanguageModelChatProvider]:
+        """Keeps it open while a request runs on it, even if it is replaced meanwhile."""
         self._running += 1
         try:
             yield self.provider
         finally:
             self._running -= 1
 
-    def replace(self) -> None:
-        self._is_replaced = True
-        if self._subscription is not None:
-            self._subscription.dispose()
+    def retire(self) -> None:
+        """Records that another version has replaced this one."""
+        self._is_retired = True
+        for subscription in self._subscriptions:
+            subscription.dispose()
 
     @property
     def is_finished(self) -> bool:
-        return self._is_replaced and not self._running
+        """Whether the version was replaced and its last request has ended."""
+        return self._is_retired and not self._running
 
     async def aclose(self) -> None:
+        """Closes the provider if it can be closed (`aclose`)."""
         aclose = getattr(self.provider, "aclose", None)
         if inspect.iscoroutinefunction(aclose):
             await aclose()
@@ -428,9 +436,9 @@ class ReloadedProvider(LanguageModelChatProvider):
         self._loader = loader
         self._on_load = on_load
         self._stamp = loader.stamp()
-        self._version = _Version(loader.load(), self._did_change.fire)
+        self._version = LoadedVersion(loader.load(), lambda: self._did_change.fire(None))
         self._stamp = self._stamp or loader.stamp()  # the file of a module is known after the load
-        self._replaced: list[_Version] = []
+        self._replaced: list[LoadedVersion] = []
 
     async def follow(self) -> None:
         """Looks for edits until it is cancelled."""
@@ -449,8 +457,8 @@ class ReloadedProvider(LanguageModelChatProvider):
             except (Exception, SystemExit) as error:
                 self._on_load(error)
             else:
-                before, self._version = self._version, _Version(provider, self._did_change.fire)
-                before.replace()
+                before, self._version = self._version, LoadedVersion(provider, lambda: self._did_change.fire(None))
+                before.retire()
                 self._replaced.append(before)
                 self._on_load(None)
                 self._did_change.fire(None)

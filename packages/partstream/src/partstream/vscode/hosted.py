@@ -40,6 +40,7 @@ from partstream.lm.parts import (
 from partstream.lm.provider import LanguageModelChatInformation, WaitingProgress
 from partstream.runtime.answer_files import is_file
 from partstream.runtime.progress import AnswerExcerpt, logged_error, said_by
+from partstream.runtime.provider_files import LoadedVersion
 from partstream.tokens import CountSource, TokenCount, estimate_tokens
 from partstream.tokens.counting import CorrectsTokenCounts, FactoredTokenCounts, SourcedTokenCounts
 from partstream.upstream.context import run_in_thread
@@ -49,7 +50,7 @@ from partstream.vscode import rpc_types as wire
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from partstream.lm.cancellation import CancellationToken, Disposable
+    from partstream.lm.cancellation import CancellationToken
     from partstream.lm.contract import Violation
     from partstream.lm.messages import ChatMessage, RequestOptions
     from partstream.lm.outputs import Finish
@@ -118,7 +119,7 @@ NO_CONFIGURATION: Final[Mapping[str, Any]] = MappingProxyType({})
 _logger = logging.getLogger("partstream.hosts.vscode")
 
 
-class Generation:
+class Generation(LoadedVersion):
     """The provider from one load of the source, and the models that it last listed."""
 
     def __init__(
@@ -128,14 +129,10 @@ class Generation:
         on_did_change: Callable[[], None],
         on_did_correct: Callable[[list[str]], None],
     ) -> None:
-        self.provider = provider
+        super().__init__(provider, on_did_change)
         # the provider's models by their own ids; empty until it was first asked
         self.models: Mapping[str, LanguageModelChatInformation] = {}
         self.broken_rules = BrokenRules(name)
-        self.running = 0  # the requests that run on it
-        self._retired = False
-        event = provider.on_did_change_language_model_chat_information
-        self._subscriptions: list[Disposable] = [event(lambda _: on_did_change())] if event is not None else []
         if isinstance(provider, CorrectsTokenCounts):
             corrected = provider.on_did_correct_token_counts
             self._subscriptions.append(
@@ -143,23 +140,6 @@ class Generation:
                     lambda family: on_did_correct([one.id for one in self.models.values() if one.family == family])
                 )
             )
-
-    @property
-    def is_finished(self) -> bool:
-        """Whether the generation was replaced and its last request has ended."""
-        return self._retired and self.running == 0
-
-    def retire(self) -> None:
-        """Records that another generation has replaced this one."""
-        self._retired = True
-        for subscription in self._subscriptions:
-            subscription.dispose()
-
-    async def aclose(self) -> None:
-        """Closes the provider if it can be closed (`aclose`)."""
-        aclose = getattr(self.provider, "aclose", None)
-        if inspect.iscoroutinefunction(aclose):
-            await aclose()
 
 
 class HostedProvider:
@@ -260,11 +240,10 @@ class HostedProvider:
     @asynccontextmanager
     async def using(self, generation: Generation) -> AsyncIterator[None]:
         """Keeps a generation open while a request runs on it, even if the generation is replaced meanwhile."""
-        generation.running += 1
         try:
-            yield
+            with generation.in_use():
+                yield
         finally:
-            generation.running -= 1
             self._close_if_finished(generation)
 
     def failed(self, error: BaseException, what: str) -> failures.ProviderFailedError:
