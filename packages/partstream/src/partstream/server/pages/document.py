@@ -35,7 +35,7 @@ HEADERS: Final = (
     ("x-content-type-options", "nosniff"),
     ("x-frame-options", "DENY"),
 )
-"""The headers of a page that a server sends: it is kept nowhere, and no page of others gets it or is told of it."""
+"""The headers of a page that a server sends: no cache keeps it, and no page of another site can hold it."""
 FRAMED: Final = ("content-security-policy", "frame-ancestors 'none'")
 """The rest of the policy of a page is in the page itself."""
 
