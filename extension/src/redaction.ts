@@ -16,10 +16,13 @@ const HIDDEN = "[hidden]";
 /** The characters that HTML has names for. */
 const NAMED: Readonly<Record<string, string>> = { "&": "amp", "<": "lt", ">": "gt", '"': "quot", "'": "apos" };
 
-/** Patterns of unknown keys: header values, and the forms of providers' keys. */
+/**
+ * Patterns of unknown keys: header values, and the forms of providers' keys. Each looks ahead before it looks behind:
+ * at each blank of a long text, it would look at all blanks before.
+ */
 const LOOKS_LIKE_A_KEY = [
-  /(?<=\b(?:bearer|basic)\s+)[\w.~+/=-]{6,}/gi,
-  /(?<=\b(?:api[-_]?key|x-goog-api-key|authorization|access[-_]?token)["']?\s*[:=]\s*["']?(?!(?:bearer|basic)\b))[\w.~+/=-]{6,}/gi,
+  /(?=[\w.~+/=-]{6})(?<=\b(?:bearer|basic)\s+)[\w.~+/=-]{6,}/gi,
+  /(?=[\w.~+/=-]{6})(?<=\b(?:api[-_]?key|x-goog-api-key|authorization|access[-_]?token)["']?\s*[:=]\s*["']?(?!(?:bearer|basic)\b))[\w.~+/=-]{6,}/gi,
   /\b(?:sk|pk|rk|gsk|xai|psk|psj|AIza)[-_]?[\w-]{16,}/g,
 ];
 
@@ -51,13 +54,15 @@ export class Redactor {
 
 /** A secret as servers repeat it: plain or escaped for JSON, URLs or HTML, letter by letter, and in base64 or hexadecimal. */
 function formsOf(secret: string): RegExp[] {
-  const letters = secret.split("").map((letter) => {
+  const letters = secret.split("").map((letter, place) => {
     const code = letter.charCodeAt(0);
     const unit = anyCase(code.toString(16).padStart(4, "0"));
     const byte = anyCase(code.toString(16).padStart(2, "0"));
     const named = Object.hasOwn(NAMED, letter) ? `|&(?:amp;)*${NAMED[letter] ?? ""};` : "";
-    const escapes = `\\\\+u${unit}|\\\\+x${byte}|%(?:25)*${byte}|&(?:amp;)*#(?:0*${String(code)}|[xX]0*${byte});${named}`;
-    return `(?:\\\\*${letter.replace(/[^A-Za-z0-9]/, "\\$&")}|${escapes})`;
+    // It begins with all backslashes before it: from each of them, the rest would be searched again.
+    const begin = place === 0 ? "(?<!\\\\)" : "";
+    const escapes = `${begin}\\\\+(?:u${unit}|x${byte})|%(?:25)*${byte}|&(?:amp;)*#(?:0*${String(code)}|[xX]0*${byte});${named}`;
+    return `(?:${begin}\\\\*${letter.replace(/[^A-Za-z0-9]/, "\\$&")}|${escapes})`;
   });
   const forms = [new RegExp(letters.join(""), "g")];
   if (secret.length < SHORTEST_KEY) return forms;
@@ -66,7 +71,8 @@ function formsOf(secret: string): RegExp[] {
     const padded = Buffer.concat([Buffer.alloc(before), bytes]);
     const digits = padded.toString("base64").slice(Math.ceil((before * 8) / 6), Math.floor((padded.length * 8) / 6));
     const either = digits.replaceAll("+", "[-+]").replaceAll("/", "[/_]");
-    forms.push(new RegExp(`[A-Za-z0-9+/_-]*${either}[A-Za-z0-9+/_-]*={0,2}`, "g"));
+    // From its beginning alone: a picture without the secret is searched once.
+    forms.push(new RegExp(`(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]*?${either}[A-Za-z0-9+/_-]*={0,2}`, "g"));
   }
   return [...forms, new RegExp(anyCase(bytes.toString("hex")), "g")];
 }

@@ -146,6 +146,20 @@ test("a key is hidden in every form in which a server repeats it", () => {
   }
 });
 
+const LONG = ["A", "\\", "sk-", "bearer ", " ", "%25", "&amp;", "&#0", "api_key=", "\\u0073", "\\s", '"'];
+
+test("a long text is searched once, whatever it repeats, and a key at its end is found", { timeout: 10_000 }, () => {
+  const redactor = new Redactor();
+  redactor.remember(KEY);
+  for (const begin of ["", "bearer", "authorization:", "&#"]) {
+    for (const piece of LONG) {
+      const text = `${begin}${piece.repeat(100_000)} ${KEY}`;
+      assert.match(redactor.redact(text).slice(-40), /\[hidden\]$/, `${begin} ${piece}`);
+    }
+  }
+  assert.equal(redactor.redact(`\\${everyLetter((code) => `%${code.toString(16)}`)}`), "\\[hidden]");
+});
+
 test("a key that stands instead of a name is hidden, and names are not", () => {
   const redactor = new Redactor();
   redactor.rememberConfiguration({
