@@ -151,23 +151,6 @@ LM_STUDIO_BARE = {
     "data": [{"id": entry["id"], "object": "model", "owned_by": "organization_owner"} for entry in LM_STUDIO["data"]],
 }
 
-LM_STUDIO_1 = {
-    "models": [
-        {
-            "type": "llm",
-            "publisher": "google",
-            "key": "google/gemma-3-4b",
-            "display_name": "Gemma 3 4B",
-            "loaded_instances": [{"id": "google/gemma-3-4b", "config": {"context_length": 4096}}],
-            "max_context_length": 131072,
-            "format": "mlx",
-            "capabilities": {"vision": True, "trained_for_tool_use": False},
-            "description": None,
-        },
-        {"type": "embedding", "key": "nomic", "max_context_length": 2048},
-    ]
-}
-
 OLLAMA_BARE = {
     "object": "list",
     "data": [

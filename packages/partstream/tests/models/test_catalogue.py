@@ -6,7 +6,6 @@ from hypothesis import strategies as st
 
 from models.lists import (
     LM_STUDIO,
-    LM_STUDIO_1,
     LM_STUDIO_BARE,
     OLLAMA_TAGS,
     OPENAI,
@@ -38,7 +37,6 @@ KEPT = {
         ["qwen2-vl-7b-instruct", "meta-llama-3.1-8b-instruct"],
         {"text-embedding-nomic-embed-text-v1.5"},
     ),
-    "LM Studio, API v1": (LM_STUDIO_1, {"LM Studio, API v1"}, ["google/gemma-3-4b"], {"nomic"}),
     "Ollama": (OLLAMA_TAGS, {"Ollama"}, ["llama3.2:latest", "nomic-embed-text:latest"], set()),
     "vLLM": (VLLM, {"vLLM"}, ["meta-llama/Llama-3.3-70B-Instruct"], set()),
     "a list alone": ([{"id": "a"}, {"id": "b", "type": "chat"}], {"bare"}, ["a", "b"], set()),
@@ -135,7 +133,7 @@ def test_only_a_list_without_limits_is_bare():
 FIELDS = [
     *("id", "type", "tags", "pricing", "context_window", "context_length", "top_provider", "architecture", "cost"),
     *("input_modalities", "output_modalities", "supported_parameters", "capabilities", "state", "key", "model"),
-    *("details", "max_model_len", "input_tiers", "min", "input", "loaded_instances"),
+    *("details", "max_model_len", "input_tiers", "min", "input"),
 ]
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=10),

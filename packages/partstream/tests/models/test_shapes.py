@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from models.lists import LM_STUDIO, LM_STUDIO_1, OLLAMA_TAGS, OPENAI, OPENROUTER, VERCEL, VLLM
+from models.lists import LM_STUDIO, OLLAMA_TAGS, OPENAI, OPENROUTER, VERCEL, VLLM
 from partstream.conversation.preparation import Source
 from partstream.upstream.discovery import read_catalogue
 from partstream.upstream.model_information import ModelRecord
@@ -81,15 +81,6 @@ FACTS: dict[str, tuple[Any, str, dict[str, Any]]] = {
         LM_STUDIO,
         "meta-llama-3.1-8b-instruct",
         {"context_window": (8192, "loaded_context_length"), "image_input": (False, "type")},
-    ),
-    "LM Studio, API v1": (
-        LM_STUDIO_1,
-        "google/gemma-3-4b",
-        {
-            "context_window": (4096, "config.context_length"),
-            "image_input": (True, "capabilities.vision"),
-            "tool_calling": (False, "capabilities.trained_for_tool_use"),
-        },
     ),
     "Ollama's tags": (OLLAMA_TAGS, "llama3.2:latest", {}),
     "vLLM": (VLLM, "meta-llama/Llama-3.3-70B-Instruct", {"context_window": (32768, "max_model_len")}),

@@ -842,23 +842,6 @@ SHAPES: Final[tuple[Shape, ...]] = (
         details=ENDPOINTS,
     ),
     Shape(
-        "LM Studio, API v1",
-        _has_all("key", "type"),
-        {
-            "name": "display_name",
-            "description": "description",
-            "creator": "publisher",
-            "context_window": lambda fields: (
-                _least(*(one.tokens("config.context_length") for one in fields.objects("loaded_instances")))
-                or fields.tokens("max_context_length")
-            ),
-            "image_input": "capabilities.vision",
-            "tool_calling": "capabilities.trained_for_tool_use",
-        },
-        _is_of_type("llm", "vlm"),
-        ("key",),
-    ),
-    Shape(
         "LM Studio, API v0",
         _has_all("state", "type"),
         {
