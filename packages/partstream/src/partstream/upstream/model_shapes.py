@@ -657,26 +657,6 @@ _VERCEL: Final[Mapping[str, Read]] = {
 }
 
 
-def _bare(fields: Fields) -> dict[str, Any]:
-    """OpenAI's list has id and owner; other servers add one or two fields with clear names."""
-    facts = _facts_of(
-        fields,
-        {
-            "name": "display_name name",
-            "description": "description",
-            "context_window": "context_window context_length max_context_length",
-            "max_input_tokens": "max_input_tokens",
-            "max_output_tokens": "max_completion_tokens max_output_tokens",
-            **_PARAMETERS,
-        },
-    )
-    if "capabilities.vision" in fields or "capabilities.function_calling" in fields:
-        capabilities = fields.inside("capabilities")  # `{vision: true, function_calling: true}`
-        facts["image_input"] = capabilities.boolean("vision")
-        facts["tool_calling"] = capabilities.boolean("function_calling") or facts["tool_calling"]
-    return facts
-
-
 # ---- The table ----
 
 SHAPES: Final[tuple[Shape, ...]] = (
@@ -862,5 +842,17 @@ SHAPES: Final[tuple[Shape, ...]] = (
         OLLAMA_SHOW,
     ),
     Shape("vLLM", _has_all("max_model_len"), {"context_window": "max_model_len"}),
-    Shape("bare", lambda _: True, _bare),
+    # OpenAI's list has id and owner; other servers add one or two fields with clear names.
+    Shape(
+        "bare",
+        lambda _: True,
+        {
+            "name": "display_name name",
+            "description": "description",
+            "context_window": "context_window context_length max_context_length",
+            "max_input_tokens": "max_input_tokens",
+            "max_output_tokens": "max_completion_tokens max_output_tokens",
+            **_PARAMETERS,
+        },
+    ),
 )
