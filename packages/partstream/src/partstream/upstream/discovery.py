@@ -29,7 +29,7 @@ from partstream.codec.system import make_private_folder, replace_file
 from partstream.conversation.preparation import Fact, Source
 from partstream.upstream import model_shapes
 from partstream.upstream.model_information import ModelRecord, merged
-from partstream.upstream.model_shapes import Fields, Problem
+from partstream.upstream.model_shapes import Fields, problem
 
 V = TypeVar("V")
 
@@ -318,8 +318,8 @@ class ModelDiscovery:
         problems, records = composition.problems, composition.records
         if problems != self._said_problems:
             self._said_problems, more = problems, len(problems) - _SHOWN_PROBLEMS
-            for problem in (*problems[:_SHOWN_PROBLEMS], *([f"{more} more problems"] if more > 0 else ())):
-                _logger.info("in the list of models of %s: %s", self._upstream, problem)
+            for said in (*problems[:_SHOWN_PROBLEMS], *([f"{more} more problems"] if more > 0 else ())):
+                _logger.info("in the list of models of %s: %s", self._upstream, said)
         is_other, self._records = records != self._records, records
         if is_other and not self._waiting:
             self._on_change()
@@ -496,7 +496,7 @@ class Catalogue:
 
     entries: Mapping[str, CatalogueEntry]
     others: frozenset[str] = frozenset()
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[str, ...] = ()
     shapes: frozenset[str] = frozenset()
 
     @property
@@ -518,16 +518,16 @@ def read_catalogue(document: Any) -> Catalogue:
             event_type="the list of models", field="data", got=f"{document!r:.80}", expected="a list of models"
         )
     items, place = listed
-    problems: list[Problem] = []
+    problems: list[str] = []
     entries: dict[str, CatalogueEntry] = {}
     others: set[str] = set()
     shapes: set[str] = set()
     if len(items) > _MAX_ENTRIES:
-        problems.append(Problem(place, f"{len(items)} entries", f"at most {_MAX_ENTRIES}; the rest is left out"))
+        problems.append(problem(place, f"{len(items)} entries", f"at most {_MAX_ENTRIES}; the rest is left out"))
     for number, item in enumerate(items[:_MAX_ENTRIES]):
         where = f"{place}[{number}]"
         if not isinstance(item, dict):
-            problems.append(Problem(where, item, "an object"))
+            problems.append(problem(where, item, "an object"))
             continue
         fields = Fields(item, where, Source.LIST, problems)
         shape = next(one for one in model_shapes.SHAPES if one.fits(fields))
@@ -537,7 +537,7 @@ def read_catalogue(document: Any) -> Catalogue:
         if not shape.is_language(fields):
             others.add(model_id)
         elif model_id in entries:
-            problems.append(Problem(f"{where}.{shape.id_fields[0]}", model_id, "an id that no earlier entry has"))
+            problems.append(problem(f"{where}.{shape.id_fields[0]}", model_id, "an id that no earlier entry has"))
         else:
             shapes.add(shape.name)
             entries[model_id] = CatalogueEntry(shape.record(fields, model_id), shape.details)
@@ -569,16 +569,16 @@ def entries_of(document: Any) -> tuple[list[Any], str] | None:
     return next(lists, ([], "data") if is_empty else None)
 
 
-def _id_of(item: dict[str, Any], where: str, shape: model_shapes.Shape, problems: list[Problem]) -> str | None:
+def _id_of(item: dict[str, Any], where: str, shape: model_shapes.Shape, problems: list[str]) -> str | None:
     """The id of an entry; None, and a note, if the entry has no usable id."""
     model_id = next((item[name] for name in shape.id_fields if item.get(name) is not None), None)
     place = f"{where}.{shape.id_fields[0]}"
     if not isinstance(model_id, str) or not model_id.strip():
-        problems.append(Problem(place, model_id, "the id of a model"))
+        problems.append(problem(place, model_id, "the id of a model"))
     elif len(model_id) > _MAX_ID or not model_id.isprintable():
-        problems.append(Problem(place, model_id, f"at most {_MAX_ID} printable characters"))
+        problems.append(problem(place, model_id, f"at most {_MAX_ID} printable characters"))
     elif "*" in model_id:
-        problems.append(Problem(place, model_id, "the id of one model, no pattern"))  # LiteLLM's routes: openai/*
+        problems.append(problem(place, model_id, "the id of one model, no pattern"))  # LiteLLM's routes: openai/*
     else:
         return model_id.removeprefix(shape.id_prefix) or model_id
     return None

@@ -38,21 +38,16 @@ _MAX_PROBLEMS: Final = 100
 # ---- One object of a server ----
 
 
-class Problem(str):
-    """A sentence for the log about a wrong value: the place, the value, and the expected value."""
-
-    __slots__ = ()
-
-    def __new__(cls, where: str, got: object, expected: str) -> Problem:
-        """Shortens the value, which comes from outside and may be long."""
-        return super().__new__(cls, f"{where}: got {got!r:.80}, expected {expected}")
+def problem(where: str, got: object, expected: str) -> str:
+    """A sentence for the log about a wrong value: its place, the value, which may be long, and what was expected."""
+    return f"{where}: got {got!r:.80}, expected {expected}"
 
 
 class Fields:
     """One object, and its place in the answer, such as `data[3]`; a path such as `top_provider.context_length` names a
     field of an inner object. `problems` takes notes of wrong values, at most 100."""
 
-    def __init__(self, values: Mapping[str, Any], where: str, source: Source, problems: list[Problem]) -> None:
+    def __init__(self, values: Mapping[str, Any], where: str, source: Source, problems: list[str]) -> None:
         self.where = where
         self.source = source
         self._values = values
@@ -156,9 +151,9 @@ class Fields:
         return value
 
     def _note(self, path: str, got: object, expected: str) -> None:
-        problem = Problem(f"{self.where}.{path}", got, expected)
-        if len(self._problems) < _MAX_PROBLEMS and problem not in self._problems:  # a field may be read twice
-            self._problems.append(problem)
+        said = problem(f"{self.where}.{path}", got, expected)
+        if len(self._problems) < _MAX_PROBLEMS and said not in self._problems:  # a field may be read twice
+            self._problems.append(said)
 
 
 def _list(value: object) -> list[Any] | None:
@@ -374,7 +369,7 @@ class Details:
     is_awaited: bool = False
 
 
-def read_detail(details: Details, model_id: str, document: Any) -> tuple[ModelRecord | None, tuple[Problem, ...]]:
+def read_detail(details: Details, model_id: str, document: Any) -> tuple[ModelRecord | None, tuple[str, ...]]:
     """The record in an answer, and its problems; the record is None if the model is not a language model.
 
     Raises:
@@ -389,7 +384,7 @@ def read_detail(details: Details, model_id: str, document: Any) -> tuple[ModelRe
             got=f"{document!r:.80}",
             expected=next(iter(details.marks)),
         )
-    problems: list[Problem] = []
+    problems: list[str] = []
     facts = details.read(Fields(values, details.within or "details", Source.DETAILS, problems))
     return None if facts is None else ModelRecord(model_id, **facts), tuple(problems)
 
@@ -500,12 +495,12 @@ OLLAMA_SHOW: Final = Details(
 """Ollama's `POST /api/show`."""
 
 
-def read_running(document: Any) -> tuple[Mapping[str, Fact[int]], tuple[Problem, ...]]:
+def read_running(document: Any) -> tuple[Mapping[str, Fact[int]], tuple[str, ...]]:
     """The windows with which models are loaded now, by id, and the problems; nothing in what is no such list."""
     listed = document.get("models") if isinstance(document, dict) else None
     if not isinstance(listed, list):
         return {}, ()
-    problems: list[Problem] = []
+    problems: list[str] = []
     windows: dict[str, Fact[int]] = {}
     for fields in Fields(document, "ps", Source.DETAILS, problems).objects("models"):
         window = fields.tokens("context_length")
