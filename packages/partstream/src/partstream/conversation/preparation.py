@@ -262,7 +262,8 @@ class ModelCapabilities:
         context_window: The most tokens of prompt and response together.
         max_input_tokens: The most tokens of a prompt, if prompts have a limit of their own.
         max_output_tokens: The most tokens of a response.
-        file_input: Whether prompts may hold files such as PDF.
+        file_input: Whether prompts may hold files such as PDF. Deprecated since 0.16, as nothing reads it: a list that
+            says no does not mean it, because gateways such as OpenRouter read a PDF for any model.
         drops_tools: Whether its server leaves tools out of a prompt without a word.
         reads_tool_choice: Whether its server keeps to a choice of one tool, and of none.
         reasoning_efforts: The levels of reasoning that it takes, lowest first.
