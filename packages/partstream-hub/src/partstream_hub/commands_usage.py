@@ -15,7 +15,7 @@ from zoneinfo import ZoneInfo
 
 import click
 
-from partstream.cli.console import can_open_browser, open_link, put_page
+from partstream.cli.console import can_open_browser, open_link, page_option, put_page
 from partstream.codec.json_codec import dumps, loads
 from partstream.codec.system import CACHE
 from partstream.config.editing import written_value
@@ -231,14 +231,7 @@ class _Zone(click.ParamType[ZoneInfo]):
     "--time-zone", "zone", type=_Zone(), metavar="ZONE", help="The time zone of days. Default: that of this machine."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object, with money in nanodollars.")
-@click.option(
-    "--html",
-    "page",
-    metavar="[OUT]",
-    is_flag=False,
-    flag_value="",
-    help="Write the page of the hub into OUT, or to standard output for -; without OUT, open it in the browser.",
-)
+@page_option("the page of the hub")
 def usage(
     *, by: str, days: int, person: str | None, most: int, zone: ZoneInfo | None, as_json: bool, page: str | None
 ) -> None:

@@ -438,6 +438,12 @@ IN_BROWSER: Final = ""
 """The name of the file when no file was named."""
 
 
+def page_option(says: str) -> Callable[[Any], Any]:
+    """The option `--html` of a command, whose value :func:`put_page` takes; `says` what page it writes."""
+    help_text = f"Write {says} into OUT, or to standard output for -; without OUT, open it in the browser."
+    return click.option("--html", "page", metavar="[OUT]", is_flag=False, flag_value=IN_BROWSER, help=help_text)
+
+
 def put_page(page: str, out: str, folder: UserFolder, name: str) -> None:
     """Writes a page to the chosen place, and says where it is.
 

@@ -18,7 +18,7 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from partstream.cli.console import make_console, put_page
+from partstream.cli.console import make_console, page_option, put_page
 from partstream.cli.terminal import ExitCode
 from partstream.codec.checks import replace
 from partstream.codec.json_codec import dumps
@@ -77,14 +77,7 @@ _WHO: Final[Mapping[str, tuple[tuple[str, ...], Callable[[AnswerRow], tuple[str,
 @click.option("--model", "model_pattern", default="*", metavar="GLOB", help="Show only models whose id matches.")
 @click.option("--profile", metavar="NAME", help="Show only the answers of this profile's server.")
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON array.")
-@click.option(
-    "--html",
-    "page",
-    metavar="[OUT]",
-    is_flag=False,
-    flag_value="",
-    help="Write a page with plots into OUT, or to standard output for -; without OUT, open it in the browser.",
-)
+@page_option("a page with plots")
 @click.option("--clear", is_flag=True, help="Delete the usage of all answers.")
 @click.option("--yes", is_flag=True, help="Do not ask before --clear.")
 def command(
