@@ -24,7 +24,7 @@ from partstream.codec.checks import dataclass, described, replace
 from partstream.settings.kinds import ConfigurationError
 from partstream.upstream.endpoint import Secret
 from partstream_hub import configuration, directory
-from partstream_hub.directory import RATE_NAMES, Directory, DirectoryChange, Key, Owner, OwnerKind, Put, RateLimits
+from partstream_hub.directory import RATE_NAMES, Directory, DirectoryChange, Key, Owner, OwnerKind, RateLimits
 from partstream_hub.hub import new_code, new_key
 from partstream_hub.store.opening import database_address, opened_store
 from partstream_hub.store.store import VERSIONS, HubStore
@@ -82,7 +82,7 @@ class Administration:
         rates = RateLimits(**{name: fields.get(name) for name in RATE_NAMES})
         key = replace(key, models=fields.get("models"), rates=rates)
         rules = configuration.budget_rules(owner, fields)
-        changes: list[DirectoryChange] = [] if before == key else [Put(key)]
+        changes: list[DirectoryChange] = [] if before == key else [key]
         if changes := [*changes, *configuration.budget_changes(owner, rules, directory)]:
             self.store.change(changes, self.by, None if before is None else directory.version)
         return key
@@ -91,7 +91,7 @@ class Administration:
         """Revokes keys for ever, from now on."""
         keys, now = self.directory().keys, self.store.time()
         self.store.change(
-            [Put(replace(keys[one], revoked_at=now)) for one in key_ids if keys[one].revoked_at is None], self.by
+            [replace(keys[one], revoked_at=now) for one in key_ids if keys[one].revoked_at is None], self.by
         )
 
     def invite(self, person: str, expires_at: float, label: str = "", **of_key: Any) -> Secret:

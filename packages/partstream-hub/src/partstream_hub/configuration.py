@@ -43,7 +43,6 @@ from partstream_hub.directory import (
     Owner,
     OwnerKind,
     Person,
-    Put,
     Remove,
     Route,
     Team,
@@ -510,7 +509,7 @@ def changes_of(plan: Plan) -> Iterator[DirectoryChange]:
             fields = {row.name: row.default for row in FIELDS[step.id.section].values()} | dict(step.after)
             changed = {name for name, _, _ in step.changed_fields()} - {"budgets", "time_zone"}
             if step.kind is StepKind.ADDED or changed:
-                yield Put(_made(*step.id, fields))
+                yield _made(*step.id, fields)
             if step.id.section is not Section.MODELS:
                 owner = Owner(OwnerKind(step.id.section.one), step.id.name)
                 yield from budget_changes(owner, budget_rules(owner, fields), plan.directory)
@@ -537,7 +536,7 @@ def budget_changes(owner: Owner, wanted: Iterable[BudgetRule], directory: Direct
     """The changes that give an owner other rules: new and changed ones are put, unwanted ones removed."""
     before = {rule.id: rule for rule in directory.budgets.get(owner, ())}
     after = {rule.id: rule for rule in wanted}
-    yield from (Put(rule) for rule in after.values() if before.get(rule.id) != rule)
+    yield from (rule for rule in after.values() if before.get(rule.id) != rule)
     yield from (Remove("budget", one) for one in before.keys() - after.keys())
 
 

@@ -288,13 +288,6 @@ Entry: TypeAlias = Team | Person | Key | BudgetRule | ModelRoute
 
 
 @dataclass(frozen=True, slots=True)
-class Put:
-    """Puts an entry, new or instead of the one with its name. The person and the digest of a key never change."""
-
-    entry: Entry
-
-
-@dataclass(frozen=True, slots=True)
 class Remove:
     """Removes an entry, with what cannot be without it: the keys and budgets of a person, the budgets of a team.
 
@@ -305,7 +298,8 @@ class Remove:
     name: str
 
 
-DirectoryChange: TypeAlias = Put | Remove
+DirectoryChange: TypeAlias = Entry | Remove
+"""An entry is put, new or in place of the one with its name; the person and the digest of a key never change."""
 _PLACES: Final = {"team": "teams", "person": "people", "key": "keys", "model": "routes"}
 """The field of the directory that has the entries of a kind, by name; those of budgets are by their owner."""
 _KINDS: Final = {Team: "team", Person: "person", Key: "key", BudgetRule: "budget", ModelRoute: "model"}
@@ -320,7 +314,7 @@ def changed_directory(directory: Directory, changes: Sequence[DirectoryChange], 
     """The directory after some changes, in their order; its version is the next one, and `time` that of new keys. A
     `DirectoryConflictError` is raised for a change of something that is not there, or that must not change."""
     for change in changes:
-        directory = _put(directory, change.entry, time) if isinstance(change, Put) else _removed(directory, change)
+        directory = _removed(directory, change) if isinstance(change, Remove) else _put(directory, change, time)
     return replace(directory, version=directory.version + 1)
 
 

@@ -14,7 +14,7 @@ from commands import Ended, call, call_process
 from hub.stores import settle
 from pages.read_html import read_html
 from partstream.tokens.amounts import DOLLAR, BudgetUnit, Period
-from partstream_hub.directory import BudgetRule, Owner, OwnerKind, Person, Put, Team
+from partstream_hub.directory import BudgetRule, Owner, OwnerKind, Person, Team
 from partstream_hub.hub import code_digest
 from partstream_hub.store.opening import opened_store
 from partstream_hub.store.values import LedgerRow
@@ -50,7 +50,7 @@ def database(tmp_path: Path) -> HubStore:
     store.migrate()
     rule = BudgetRule(Owner(OwnerKind.PERSON, "ana"), BudgetUnit.MONEY, Period.DAY, 5 * DOLLAR)
     people = (Person("ana", "core", is_admin=True), Person("ben", "core"))
-    store.change([Put(Team("core")), *map(Put, people), Put(rule)], "root")
+    store.change([Team("core"), *people, rule], "root")
     settle(store, "w1", ROWS)
     return store
 
@@ -167,9 +167,9 @@ def test_a_link_to_the_page_is_printed_once_to_standard_output_alone(hub: Callab
 
 
 def test_whose_page_it_is_has_to_be_said_where_there_is_not_one_admin(hub: Callable[..., Ended], database: HubStore):
-    database.change([Put(Person("ben", "core", is_admin=True))], "root")
+    database.change([Person("ben", "core", is_admin=True)], "root")
     assert "--person: expected one of ana, ben, or another person" in hub("page", code=2).errors
-    database.change([Put(Person(name, "core")) for name in ("ana", "ben")], "root")
+    database.change([Person(name, "core") for name in ("ana", "ben")], "root")
     assert "there is no admin" in hub("page", code=2).errors
     assert hub("page", "--person", "ben").output.startswith("http://127.0.0.1:")
 

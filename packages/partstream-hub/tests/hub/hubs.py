@@ -12,7 +12,7 @@ from partstream.lm.provider import LanguageModelChatInformation, LanguageModelCh
 from partstream.tokens.amounts import BudgetUnit, Period
 from partstream_hub.app import hub_app
 from partstream_hub.budgets import WorkerSettings
-from partstream_hub.directory import BudgetRule, DirectoryChange, Key, Owner, OwnerKind, Person, Put, Team
+from partstream_hub.directory import BudgetRule, DirectoryChange, Key, Owner, OwnerKind, Person, Team
 from partstream_hub.hub import HubSettings, NewKey, new_key
 from serving.asgi import WAIT
 
@@ -95,12 +95,12 @@ class Known:
 def person(name: str, **more: Any) -> tuple[Known, list[DirectoryChange]]:
     """A person with a key, and the changes that make both."""
     made = new_key()
-    return Known(name, made), [Put(Person(name, **more)), Put(Key(made.id, made.digest, name))]
+    return Known(name, made), [Person(name, **more), Key(made.id, made.digest, name)]
 
 
-def team(name: str, **more: Any) -> Put:
+def team(name: str, **more: Any) -> Team:
     """The change that makes a team."""
-    return Put(Team(name, **more))
+    return Team(name, **more)
 
 
 def budget(
@@ -109,9 +109,9 @@ def budget(
     unit: BudgetUnit = BudgetUnit.MONEY,
     kind: OwnerKind = OwnerKind.PERSON,
     period: Period = Period.TOTAL,
-) -> Put:
+) -> BudgetRule:
     """The change that makes a budget."""
-    return Put(BudgetRule(Owner(kind, name), unit, period, limit))
+    return BudgetRule(Owner(kind, name), unit, period, limit)
 
 
 @asynccontextmanager

@@ -14,7 +14,7 @@ from partstream.tokens.amounts import DOLLAR, BudgetUnit, Period
 from partstream_hub.app import hub_app
 from partstream_hub.budgets import WorkerSettings
 from partstream_hub.commands_database import Administration
-from partstream_hub.directory import BudgetRule, Owner, OwnerKind, Person, Put, Team
+from partstream_hub.directory import BudgetRule, Owner, OwnerKind, Person, Team
 from partstream_hub.hub import HubSettings
 from partstream_hub.store.opening import opened_store
 
@@ -45,7 +45,7 @@ def live_hub(folder: Path) -> Iterator[LiveHub]:
     administration.store.migrate()
     people = (Person("ana", "core"), Person("root", is_admin=True))
     rule = BudgetRule(Owner(OwnerKind.PERSON, "ana"), BudgetUnit.MONEY, Period.DAY, 5 * DOLLAR)
-    administration.store.change([Put(Team("core")), *map(Put, people), Put(rule)], "root")
+    administration.store.change([Team("core"), *people, rule], "root")
     settings = HubSettings(locks=folder / "locks", worker=WorkerSettings(heartbeat_seconds=0.1))
     application = hub_app(DemoProvider(), administration.store.another(), settings)
     sockets = listening_sockets("127.0.0.1", 0, SECONDS)

@@ -14,7 +14,7 @@ import psycopg
 import pytest
 
 from interop.servers.postgres import NoPostgresError, PostgresServer, shared_server
-from partstream_hub.directory import BudgetRule, Key, Need, Put
+from partstream_hub.directory import BudgetRule, Key, Need
 from partstream_hub.store.opening import opened_store
 from partstream_hub.store.rows import Batch, Granted, Reserve, Settle
 from partstream_hub.store.store import HubStore
@@ -112,9 +112,9 @@ def hub_store(hub_database: HubDatabase) -> HubStore:
     return hub_database.migrated()
 
 
-def revoked(key: Key, at: float = 1.9e9) -> Put:
+def revoked(key: Key, at: float = 1.9e9) -> Key:
     """The change that revokes a key."""
-    return Put(replace(key, revoked_at=at))
+    return replace(key, revoked_at=at)
 
 
 def row(answer_id: str, *charges: Charge) -> LedgerRow:

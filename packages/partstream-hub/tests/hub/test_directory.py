@@ -18,7 +18,6 @@ from partstream_hub.directory import (
     OwnerKind,
     Person,
     Policy,
-    Put,
     RateLimits,
     Remove,
     Route,
@@ -45,7 +44,7 @@ OF_KEY = BudgetRule(Owner(OwnerKind.KEY, "k1"), BudgetUnit.MONEY, Period.DAY, 0,
 MODEL = ModelRoute(
     "gpt-5", (Route("openai", "gpt-5.2", 3), Route("azure", "x/gpt:5")), ("gpt-4",), False, ModelPrice(3, 15, None, 4)
 )
-ALL = [Put(one) for one in (TEAM, ANA, KEY, OF_TEAM, OF_PERSON, OF_KEY, MODEL)]
+ALL = [TEAM, ANA, KEY, OF_TEAM, OF_PERSON, OF_KEY, MODEL]
 
 
 def test_what_is_put_into_the_directory_comes_out_of_it(hub_store: HubStore) -> None:
@@ -74,14 +73,14 @@ def test_a_directory_is_read_again_only_when_its_version_has_changed(hub_databas
 
 
 CONFLICTS: list[tuple[list[DirectoryChange], str]] = [
-    ([Put(replace(ANA, team="nobody"))], "put person ana: there is no team nobody"),
-    ([Put(replace(KEY, id="k2", person="bob"))], "put key k2: there is no person bob"),
-    ([Put(replace(KEY, digest=b"x" * 32))], "put key k1: a key with this id is there"),
-    ([revoked(KEY), Put(KEY)], "put key k1: it was revoked, which is for ever"),
+    ([replace(ANA, team="nobody")], "put person ana: there is no team nobody"),
+    ([replace(KEY, id="k2", person="bob")], "put key k2: there is no person bob"),
+    ([replace(KEY, digest=b"x" * 32)], "put key k1: a key with this id is there"),
+    ([revoked(KEY), KEY], "put key k1: it was revoked, which is for ever"),
     ([Remove("team", "core")], "remove team core: it has people: ana"),
     ([Remove("model", "gpt-9")], "remove model gpt-9: it is not there"),
     ([Remove("budget", "team/core/money/day")], "remove budget team/core/money/day: it is not there"),
-    ([Put(replace(OF_KEY, owner=Owner(OwnerKind.KEY, "k2")))], "put budget key/k2/money/day: there is no key k2"),
+    ([replace(OF_KEY, owner=Owner(OwnerKind.KEY, "k2"))], "put budget key/k2/money/day: there is no key k2"),
 ]
 
 
@@ -92,16 +91,16 @@ def test_a_change_that_does_not_fit_changes_nothing(
     hub_store.change(ALL, "ana")
     before = hub_store.directory()
     with pytest.raises(DirectoryConflictError) as raised:
-        hub_store.change([Put(Team("web")), *changes], "ana")
+        hub_store.change([Team("web"), *changes], "ana")
     assert message in str(raised.value)
     assert hub_store.directory() == before
 
 
 def test_what_was_planned_for_another_version_is_not_done(hub_store: HubStore) -> None:
     hub_store.change(ALL, "ana")
-    hub_store.change([Put(Team("web"))], "ana", expected_version=1)
+    hub_store.change([Team("web")], "ana", expected_version=1)
     with pytest.raises(DirectoryChangedError, match="got version 2, expected 1"):
-        hub_store.change([Put(Team("data"))], "ana", expected_version=1)
+        hub_store.change([Team("data")], "ana", expected_version=1)
 
 
 def test_a_person_leaves_with_keys_and_budgets_and_what_was_spent_stays(hub_store: HubStore) -> None:
@@ -124,7 +123,7 @@ def test_a_person_leaves_with_keys_and_budgets_and_what_was_spent_stays(hub_stor
 
 def test_who_changed_what_is_noted_without_a_digest(hub_store: HubStore) -> None:
     hub_store.change(ALL, "ana")
-    hub_store.change([Put(replace(TEAM, models=None)), revoked(KEY)], "bob")
+    hub_store.change([replace(TEAM, models=None), revoked(KEY)], "bob")
     newest = hub_store.records(2)
     assert [(one.version, one.by, one.action) for one in newest] == [
         (2, "bob", "revoke key k1"),
@@ -139,17 +138,17 @@ def test_who_changed_what_is_noted_without_a_digest(hub_store: HubStore) -> None
 
 
 def test_a_limit_that_changes_holds_at_once_and_a_lower_one_lets_nothing_begin(hub_store: HubStore) -> None:
-    hub_store.change([*ALL[:3], Put(rule := replace(OF_TEAM, limit=1_000))], "ana")
+    hub_store.change([*ALL[:3], rule := replace(OF_TEAM, limit=1_000)], "ana")
     hub_store.heartbeat("w1")
     reserve(hub_store, "w1", "a1", rule, 800)
-    hub_store.change([Put(replace(rule, limit=500))], "ana")
+    hub_store.change([replace(rule, limit=500)], "ana")
     assert hub_store.open_windows([rule])[rule.id].limit == 500
     assert reserve(hub_store, "w1", "a2", rule, 1) is None
-    hub_store.change([Put(replace(rule, limit=900))], "ana")
+    hub_store.change([replace(rule, limit=900)], "ana")
     assert reserve(hub_store, "w1", "a3", rule, 500, 1) == 100
     assert hub_store.check() == []
     # A worker that has not heard of the change cannot open a window with the limit of before.
-    hub_store.change([Put(replace(rule, period=Period.DAY, limit=70))], "ana")
+    hub_store.change([replace(rule, period=Period.DAY, limit=70)], "ana")
     stale = replace(rule, period=Period.DAY, limit=10**9)
     assert hub_store.open_windows([stale])[stale.id].limit == 70
 
@@ -160,7 +159,7 @@ def test_a_budget_that_is_removed_and_comes_back_remembers_what_was_spent(hub_st
     window = hub_store.open_windows([OF_TEAM])[OF_TEAM.id].id
     settle(hub_store, "w1", [LedgerRow("a1", 1.7e9, "k1", "ana", "core", "gpt-5", charges=(Charge(window, 5),))])
     hub_store.change([Remove("budget", OF_TEAM.id)], "ana")
-    hub_store.change([Put(again := replace(OF_TEAM, limit=77))], "ana")
+    hub_store.change([again := replace(OF_TEAM, limit=77)], "ana")
     found = hub_store.open_windows([again])[again.id]
     assert (found.id, found.limit, found.spent) == (window, 77, 5)
 
@@ -185,12 +184,12 @@ def test_a_code_makes_one_key(hub_store: HubStore) -> None:
 def test_a_code_that_is_over_or_whose_person_is_gone_is_worth_nothing(hub_database: HubDatabase) -> None:
     now = 1_800_000_000.0
     store = hub_database.migrated(lambda: now)
-    store.change([*ALL, Put(Person("bob")), Put(Person("eve"))], "ana")
+    store.change([*ALL, Person("bob"), Person("eve")], "ana")
     for number, person in enumerate(("ana", "bob", "eve")):
         store.add_join_code(JoinCode(bytes([number]) * 32, person, now + 60))
     with pytest.raises(DirectoryConflictError, match="there is no person zoe"):
         store.add_join_code(JoinCode(b"z" * 32, "zoe", now + 60))
-    store.change([Put(Person("bob", is_disabled=True)), Remove("person", "eve")], "ana")
+    store.change([Person("bob", is_disabled=True), Remove("person", "eve")], "ana")
     assert store.join(b"\1" * 32, "k2", b"d" * 32) is None
     assert store.join(b"\2" * 32, "k2", b"d" * 32) is None
     now += 60

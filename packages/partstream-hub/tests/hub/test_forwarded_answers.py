@@ -13,7 +13,7 @@ from partstream.protocols.protocol import PROTOCOLS
 from partstream.runtime.translation import read_answer
 from partstream.tokens.amounts import BudgetUnit
 from partstream_devtools.testing.faults import Send, Stall, document
-from partstream_hub.directory import ModelRoute, Put, Route
+from partstream_hub.directory import ModelRoute, Route
 from serving.asgi import Call, ask, call
 from serving.asgi_socket import Socket
 from serving.vendors import CHAT, GEMINI, KEY, LIMITS, MESSAGES, MODEL, RESPONSES, VENDORS, Vendor, vendor_of
@@ -293,7 +293,7 @@ def test_another_upstream_answers_in_its_own_bytes_or_in_a_translation(
             vendor_of(first, busy) as (west, west_requests),
             vendor_of(second, second.reply(stream=True)) as (east, east_requests),
         ):
-            big = Put(ModelRoute("big", (Route("west", MODEL, weight=1), Route("east", MODEL, weight=0))))
+            big = ModelRoute("big", (Route("west", MODEL, weight=1), Route("east", MODEL, weight=0)))
             async with hub(hub_database, [*changes, big], {"west": west, "east": east}, folder) as application:
                 path, body, headers, query = CHAT.request(stream=True, model="big")
                 reply = await ask(application, path, body, headers=headers | ana.bearer, query=query)
@@ -315,7 +315,7 @@ def test_the_words_of_the_last_upstream_come_back(hub_database: HubDatabase, tmp
     async def test() -> None:
         ana, changes = person("ana")
         async with vendor_of(CHAT, document(429, said, headers=(("retry-after", "71"),))) as (west, _):
-            big = Put(ModelRoute("big", (Route("west", MODEL),)))
+            big = ModelRoute("big", (Route("west", MODEL),))
             async with hub(hub_database, [*changes, big], {"west": west}, tmp_path) as application:
                 path, body, headers, _ = CHAT.request(stream=True, model="big")
                 reply = await ask(application, path, body, headers=headers | ana.bearer)
@@ -455,7 +455,7 @@ def test_a_count_passes_through_a_route(hub_database: HubDatabase, tmp_path: Pat
     async def test() -> None:
         ana, changes = person("ana")
         async with vendor_of(MESSAGES, document(200, said)) as (west, requests):
-            big = Put(ModelRoute("big", (Route("west", MODEL),)))
+            big = ModelRoute("big", (Route("west", MODEL),))
             async with hub(hub_database, [*changes, big], {"west": west}, tmp_path) as application:
                 body = {"model": "big", "messages": [{"role": "user", "content": "Hi"}], "own": 1}
                 reply = await ask(application, "/v1/messages/count_tokens", body, headers=ana.bearer)

@@ -22,7 +22,6 @@ from partstream_hub.directory import (
     ModelRoute,
     OwnerKind,
     Policy,
-    Put,
     RateLimits,
 )
 from partstream_hub.hub import new_code
@@ -340,7 +339,7 @@ def test_a_model_without_a_price_is_refused_where_money_counts_with_the_command_
             assert "partstream hub add model m --price" in refused.json["error"]["message"]
             assert (await said(app, bob.bearer)).status == 200
             priced = ModelRoute("m", price=ModelPrice(DOLLAR, DOLLAR))
-            hub_database.store().change([Put(priced)], "test")
+            hub_database.store().change([priced], "test")
             await _until(lambda: said(app, ana.bearer), 200)
 
     asyncio.run(run())

@@ -10,7 +10,7 @@ import pytest
 from hub.overshoots import note_overshoots, overshoots
 from hub.stores import HubDatabase, reserve, row, settle
 from partstream.tokens.amounts import BudgetUnit, Period
-from partstream_hub.directory import BudgetRule, Need, Owner, OwnerKind, Put, Team
+from partstream_hub.directory import BudgetRule, Need, Owner, OwnerKind, Team
 from partstream_hub.store.rows import Batch, Drop, Extend, Granted, Reserve, Settle
 from partstream_hub.store.store import HubStore
 from partstream_hub.store.values import Charge
@@ -63,14 +63,14 @@ def random_steps(store: HubStore, choice: random.Random, name: str, count: int) 
         elif action == "expire":
             store.expire(worker)
         else:
-            store.change([Put(rule) for rule in rules(choice.randint(300, 2_000))], "a test")
+            store.change(list(rules(choice.randint(300, 2_000))), "a test")
         yield f"{action} {worker}"
 
 
 def made(database: HubDatabase) -> HubStore:
     store = database.migrated()
     note_overshoots(database)
-    store.change([Put(Team(owner.name)) for owner in OWNERS] + [Put(rule) for rule in rules(1_000)], "a test")
+    store.change([Team(owner.name) for owner in OWNERS] + list(rules(1_000)), "a test")
     return store
 
 

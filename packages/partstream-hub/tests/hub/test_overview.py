@@ -17,7 +17,6 @@ from partstream_hub.directory import (
     Owner,
     OwnerKind,
     Person,
-    Put,
     Team,
 )
 from partstream_hub.store.values import Charge, JoinCode, LedgerRow
@@ -58,9 +57,9 @@ def answer(answer_id: str, person: str, nanodollars: int, charges: Sequence[Char
 def store(hub_database: HubDatabase) -> HubStore:
     """A hub of a team with two people, each with a key, of which one has answers."""
     made = hub_database.migrated(lambda: NOW)
-    made.change([Put(Team("core")), Put(Person("ana", "core")), Put(Person("ben", "core", is_admin=True))], "root")
-    made.change([Put(Key(f"k-{name}", bytes(32), name, label="laptop")) for name in ("ana", "ben")], "root")
-    made.change([Put(rule) for rule in RULES], "root")
+    made.change([Team("core"), Person("ana", "core"), Person("ben", "core", is_admin=True)], "root")
+    made.change([Key(f"k-{name}", bytes(32), name, label="laptop") for name in ("ana", "ben")], "root")
+    made.change(list(RULES), "root")
     windows = made.open_windows(RULES)
     team, own = windows[RULES[0].id].id, windows[RULES[1].id].id
     made.heartbeat("w1")
@@ -100,7 +99,7 @@ def test_a_budget_is_shown_as_the_database_has_it(store: HubStore):
 
 def test_a_budget_that_nobody_has_used_yet_says_when_it_resets(hub_database: HubDatabase):
     made = hub_database.migrated(lambda: NOW)
-    made.change([Put(Person("ana")), Put(money(ANA, 5))], "root")
+    made.change([Person("ana"), money(ANA, 5)], "root")
     (budget,) = seen(made, None).budgets
     assert (budget.window.spent, budget.window.reserved, budget.window.free) == (0, 0, 5 * DOLLAR)
     (window,) = made.open_windows([money(ANA, 5)]).values()
@@ -144,7 +143,7 @@ def test_a_worker_without_a_heartbeat_is_shown_as_silent(hub_database: HubDataba
 
 
 def test_a_change_says_what_became_of_each_field_and_shows_no_digest(store: HubStore):
-    store.change([Put(money(ANA, 6)), revoked(store.directory().keys["k-ben"])], "ben")
+    store.change([money(ANA, 6), revoked(store.directory().keys["k-ben"])], "ben")
     changes = {one.action: one for one in seen(store, None).changes[:2]}
     (of_budget,) = [one for name, one in changes.items() if "budget" in name]
     assert tuple(changed_fields(of_budget)) == ("limit: 5.00 USD → 6.00 USD",)
@@ -153,7 +152,7 @@ def test_a_change_says_what_became_of_each_field_and_shows_no_digest(store: HubS
 
 
 def test_values_of_changes_are_amounts_and_times_as_people_read_them(store: HubStore):
-    store.change([Put(ModelRoute("fast", price=ModelPrice(DOLLAR // 4, 2 * DOLLAR)))], "ben")
+    store.change([ModelRoute("fast", price=ModelPrice(DOLLAR // 4, 2 * DOLLAR))], "ben")
     store.change([revoked(store.directory().keys["k-ben"])], "ben")
     of_key, made = seen(store, None).changes[:2]
     assert "price: input 0.25 USD, output 2.00 USD a million tokens" in changed_fields(made)

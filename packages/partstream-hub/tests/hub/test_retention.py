@@ -6,7 +6,7 @@ import pytest
 
 from hub.stores import HubDatabase, settle
 from partstream_hub.app import Retention, forget_old
-from partstream_hub.directory import AuditLevel, Person, Policy, Put, Remove, Team
+from partstream_hub.directory import AuditLevel, Person, Policy, Remove, Team
 from partstream_hub.store.store import HubStore
 from partstream_hub.store.values import AnswerContent, LedgerRow, StoreUnreachableError
 
@@ -23,7 +23,7 @@ def store(hub_database: HubDatabase) -> HubStore:
     store = hub_database.migrated(lambda: NOW)
     teams = [Team(name, policy=Policy(AuditLevel.CONTENT, days)) for name, days in (("short", 7), ("long", 90))]
     people = [Person(name, team) for name, team in PEOPLE.items()]
-    store.change([*map(Put, teams), *map(Put, people)], "tests")
+    store.change([*teams, *people], "tests")
     store.heartbeat("w1")
     for name, team in PEOPLE.items():
         times = {f"{name}-{days}": NOW - days * DAY for days in AGES}

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hub.stores import HubDatabase, reserve, row
 from partstream.tokens.amounts import BudgetUnit, Period, span_at
 from partstream_hub.admission import budget_document
-from partstream_hub.directory import BudgetRule, Need, Owner, OwnerKind, Person, Put
+from partstream_hub.directory import BudgetRule, Need, Owner, OwnerKind, Person
 from partstream_hub.store.rows import Batch, Reserve
 from rows import one_test_for
 
@@ -130,7 +130,7 @@ def test_a_clock_before_1970_or_far_in_the_future_opens_windows_that_can_be_show
         replace(RULE, owner=Owner(OwnerKind.PERSON, f"{period}-{number}"), period=period, time_zone=zone)
         for number, (period, zone) in enumerate(kinds)
     ]
-    store.change([*(Put(Person(rule.owner.name)) for rule in rules), *map(Put, rules)], "root")
+    store.change([*(Person(rule.owner.name) for rule in rules), *rules], "root")
     for now in BROKEN_CLOCKS:
         found = store.open_windows(rules)
         assert found.keys() == {rule.id for rule in rules}, now

@@ -551,7 +551,7 @@ def join(work: Transaction, code_digest: bytes, key_id: str, key_digest: bytes) 
         return None
     models = None if said is None else tuple(loads(said))
     key = directory.Key(key_id, key_digest, person, label, models, expires_at=expires_at)
-    change_directory(work, [directory.Put(key)], f"join code of {person}", None)
+    change_directory(work, [key], f"join code of {person}", None)
     return key
 
 

@@ -9,7 +9,7 @@ import pytest
 from hub.hubs import Seller, budget, hub, person, rows_of
 from partstream.server.settings import UPSTREAM_HEADER
 from partstream.tokens.amounts import DOLLAR
-from partstream_hub.directory import ModelRoute, Put, Route
+from partstream_hub.directory import ModelRoute, Route
 from serving.asgi import WAIT, ask, call
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def _body(model: str) -> dict[str, object]:
 def test_a_routed_model_is_listed_once_and_nobody_goes_around_its_route(hub_database: HubDatabase, tmp_path: Path):
     async def run():
         ana, changes = person("ana")
-        routed = Put(ModelRoute("big", (Route("west", "m"), Route("east", "m"))))
+        routed = ModelRoute("big", (Route("west", "m"), Route("east", "m")))
         sellers = {"west": Seller("m", "own"), "east": Seller("m")}
         async with hub(hub_database, [*changes, routed], sellers, tmp_path) as app:
             listed = await ask(app, "/v1/models", headers=ana.bearer)
@@ -47,13 +47,13 @@ def test_a_route_changes_in_the_database_and_answers_that_run_go_on(hub_database
         ana, changes = person("ana")
         west, east = Seller("m"), Seller("n")
         west.hold = asyncio.Event()
-        given = [*changes, budget("ana", 5000 * DOLLAR), Put(ModelRoute("big", (Route("west", "m"),)))]
+        given = [*changes, budget("ana", 5000 * DOLLAR), ModelRoute("big", (Route("west", "m"),))]
         async with hub(hub_database, given, {"west": west, "east": east}, tmp_path) as app:
             running = call(app, PATH, {**_body("big"), "stream": True}, headers=ana.bearer)
             async with asyncio.timeout(WAIT):
                 await west.begun.wait()
             held, west.hold = west.hold, None  # the first answer waits, and no later one
-            hub_database.store().change([Put(ModelRoute("big", (Route("east", "n"),)))], "test")
+            hub_database.store().change([ModelRoute("big", (Route("east", "n"),))], "test")
             async with asyncio.timeout(WAIT):
                 while (await ask(app, PATH, _body("big"), headers=ana.bearer)).headers[UPSTREAM_HEADER] != "east":
                     await asyncio.sleep(0.01)
@@ -76,8 +76,8 @@ def test_a_budget_holds_for_the_model_that_answers_in_place_of_another(hub_datab
     async def run():
         ana, changes = person("ana")
         routed = [
-            Put(ModelRoute("big", (Route("west", "m"),), fallbacks=("small",))),
-            Put(ModelRoute("small", (Route("east", "n"),))),
+            ModelRoute("big", (Route("west", "m"),), fallbacks=("small",)),
+            ModelRoute("small", (Route("east", "n"),)),
         ]
         sellers = {"west": Broken("m"), "east": Seller("n")}
         async with hub(hub_database, [*changes, *routed, budget("ana", 5000 * DOLLAR)], sellers, tmp_path) as app:
