@@ -142,6 +142,30 @@ def test_a_list_that_fails_hides_no_other_and_says_so_where_its_model_is_asked_f
     asyncio.run(run())
 
 
+@pytest.mark.parametrize("has_failed", [True, False], ids=["failed", "changed"])
+def test_a_provider_that_hangs_when_asked_again_holds_up_those_alone_who_may_want_its_models(has_failed, monkeypatch):
+    monkeypatch.setattr("partstream.server.models._AGAIN_SECONDS", 0.05)
+
+    async def run():
+        provider = Listing("a")
+        provider.error = ValueError() if has_failed else None
+        models = catalogue(provider, parrot)
+        assert "parrot" in await models.models()
+        provider.gate.clear()
+        provider.error, provider.ids = None, ["a", "b"]
+        provider.changed.fire(None)
+        assert (await within(models.find("parrot"))).provider is parrot
+        assert list(await within(models.models())) == (["parrot"] if has_failed else ["a", "parrot"])
+        wanting = asyncio.create_task(models.find("b"))
+        assert (await within(models.find("parrot"))).provider is parrot
+        assert not wanting.done()
+        provider.gate.set()
+        assert (await within(wanting)).provider is provider
+        assert provider.asked == 2
+
+    asyncio.run(run())
+
+
 def test_the_later_of_two_models_of_one_id_has_the_name_of_its_provider_before_it():
     async def run():
         first, second = Listing("a", "b"), Listing("b", "c")

@@ -41,6 +41,8 @@ def is_cancellation_of_ours(error: BaseException) -> bool:
 
 
 _LIST_SECONDS: Final = 30.0
+_AGAIN_SECONDS: Final = 1.0
+"""How long those wait for a changed list, or for one that could not be had before, who may do without it."""
 
 _logger = logging.getLogger("partstream.serving")
 
@@ -99,11 +101,18 @@ class ModelCatalogue:
         self._made_of: list[Sequence[LanguageModelChatInformation]] = []
         self._models: dict[str, CataloguedModel] = {}
 
-    async def models(self) -> dict[str, CataloguedModel]:
-        """All models by id, in the order of the providers; those of a provider that fails are missing."""
-        waiting = [asyncio.shield(one.asking()) for one in self._lists if one.is_to_be_asked()]
-        if waiting:
-            await asyncio.gather(*waiting)  # shielded: a request may leave, and others still want the list
+    async def models(self, seconds: float = _AGAIN_SECONDS) -> dict[str, CataloguedModel]:
+        """All models by id, in the order of the providers; those of a provider that fails are missing.
+
+        A provider is waited for until it has listed its models once, or could not; then for a moment, and where it has
+        failed for these seconds: one that hangs must not hold up those who ask the others.
+        """
+        asked = [(one, one.asking()) for one in self._lists if one.is_to_be_asked()]
+        new = [task for one, task in asked if one.is_new]
+        known = [task for one, task in asked if not one.is_new and (seconds or one.failure is None)]
+        for tasks, most in ((new, None), (known, seconds or _AGAIN_SECONDS)):
+            if tasks:  # they go on where a request leaves: others still want the list
+                await asyncio.wait(tasks, timeout=most)
         lists = [one.models for one in self._lists]
         if lists != self._made_of:
             self._made_of, self._models = lists, {}
@@ -120,20 +129,24 @@ class ModelCatalogue:
             UnknownModelError: No provider offers it, or the caller may not use it.
             LanguageModelError: A provider that may offer it could not list its models.
         """
-        models = await self.models()
-        for name in (model_id, *(model_id.removeprefix(one) for one in self._aliases if model_id.startswith(one))):
-            if name in models and (visible is None or visible({name: models[name]})):
-                return models[name]
-        for one in self._lists:
-            provider = one.provider
-            information = provider.find_unlisted_model(model_id) if isinstance(provider, UnlistedModels) else None
-            if information is not None:
-                found = CataloguedModel(model_id, one.name, one.provider, information)
-                if visible is None or visible({model_id: found}):
-                    return found
-        for one in self._lists:
-            if one.failure is not None:
-                raise one.failure
+        names = (model_id, *(model_id.removeprefix(one) for one in self._aliases if model_id.startswith(one)))
+        for seconds in (0.0, _LIST_SECONDS):  # who may want a model of a provider that has failed waits for it
+            models = await self.models(seconds)
+            for name in names:
+                if name in models and (visible is None or visible({name: models[name]})):
+                    return models[name]
+            for one in self._lists:
+                provider = one.provider
+                information = provider.find_unlisted_model(model_id) if isinstance(provider, UnlistedModels) else None
+                if information is not None:
+                    found = CataloguedModel(model_id, one.name, one.provider, information)
+                    if visible is None or visible({model_id: found}):
+                        return found
+            failures = [one.failure for one in self._lists if one.failure is not None]
+            if not failures and not any(one.is_to_be_asked() for one in self._lists):
+                break
+        if failures:
+            raise failures[0]
         raise UnknownModelError(model_id, tuple(models if visible is None else visible(models)))
 
 
@@ -156,6 +169,11 @@ class _ProviderList:
 
     def _note_change(self, _event: object) -> None:
         self._changes += 1
+
+    @property
+    def is_new(self) -> bool:
+        """Whether the provider has neither listed its models yet, nor failed to."""
+        return self._known_change is None and self.failure is None
 
     def is_to_be_asked(self) -> bool:
         """Whether a request has to wait for the list. One that is only old is renewed meanwhile."""
