@@ -58,16 +58,7 @@ from partstream.server.origins import PAGE_HEADERS, AllowedOrigins
 from partstream.server.stored import AnswerMemory, FrameReplay, RecordingReplySink, Remembered
 from partstream.tokens.counting import counted_usage
 from partstream.tokens.records import USAGE_ROWS, UsageRow
-from partstream.upstream.context import (
-    CAPTURE,
-    DROPPED,
-    HOPS,
-    HOPS_HEADER,
-    MOST_HOPS,
-    RECEIVED,
-    AnswerTap,
-    run_until_cancelled,
-)
+from partstream.upstream.context import CAPTURE, DROPPED, RECEIVED, AnswerTap, note_hop, run_until_cancelled
 from partstream.upstream.forwarding import SEALING_HEADER, value_at
 
 if TYPE_CHECKING:
@@ -96,7 +87,6 @@ _GOOD: Final = frozenset({Outcome.COMPLETED, Outcome.INCOMPLETE})
 _SECRET_FILE: Final = "serve-signing-key"  # noqa: S105 - the name of a file
 _CHALLENGE: Final = ("www-authenticate", "Bearer")
 _NEEDED_LATER: Final = ("endpoint", "_name", "_violations")
-_HOPS: Final = frozenset(map(str, range(MOST_HOPS)))
 
 
 class ServerState:
@@ -414,10 +404,9 @@ class RequestHandler:
         if self._is_answer:
             self.begin(route.path)
         self.caller = state.authenticated(request.headers)
-        if (hops := request.headers.get(HOPS_HEADER, "0")) not in _HOPS:
-            said = f"the request has come through {MOST_HOPS} servers: one of them is, by some way, its own upstream"
+        if not note_hop(request.headers):
+            said = "the request has come through too many servers: one of them is, by some way, its own upstream"
             raise requests.RequestFailedError(ServedFailure(FailureKind.INVALID_REQUEST, said, code="loop"))
-        HOPS.set(int(hops) + 1)
         try:
             if self._is_answer:
                 body, document = await self._read()

@@ -15,7 +15,7 @@ import logging
 import os
 import sys
 import threading
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext, suppress
 from contextvars import ContextVar, copy_context
@@ -180,9 +180,17 @@ meters answers sets it in the task that asks."""
 
 HOPS_HEADER: Final = "x-partstream-hops"
 HOPS: Final[ContextVar[int]] = ContextVar("partstream_hops", default=0)
-"""How many servers of Partstream a request has reached; a server sets it in the task that asks, and tells its upstream:
-one that asks itself, by whatever way, would take all the answers that it and others may give."""
+"""How many servers of Partstream a request has reached, which the last of them tells its upstream."""
 MOST_HOPS: Final = 8
+_HOPS: Final = {str(number): number + 1 for number in range(MOST_HOPS)}
+
+
+def note_hop(headers: Mapping[str, str]) -> bool:
+    """Notes that a request has reached a further server; whether it may go on. One that asks itself, by whatever way,
+    would take all the answers that it and others may give at once."""
+    said = headers.get(HOPS_HEADER, "0")
+    HOPS.set(_HOPS.get(said, MOST_HOPS))
+    return said in _HOPS
 
 
 # ---- Logs and attempts ----

@@ -895,13 +895,12 @@ class RequestTokens:
         given, written = usage.input_tokens, usage.output_tokens
         counts = {"input_tokens": given or 0, "output_tokens": written or 0, "total_tokens": usage.total_tokens or 0}
         impossible = unusable_counts(counts)
-        if unusable := unusable_counts(usage.raw) or impossible:
-            shown = ", ".join(unusable)
-            _logger.warning(
-                "%s reports numbers of tokens that cannot be, they count as unknown: %s", self._model.id, shown
-            )
-        is_whole = not impossible and (not unusable or None not in (given, written))
-        return finish if is_whole else replace(finish, usage=None)
+        unusable = unusable_counts(usage.raw) or impossible
+        if not unusable:
+            return finish
+        shown = ", ".join(unusable)
+        _logger.warning("%s reports numbers of tokens that cannot be, they count as unknown: %s", self._model.id, shown)
+        return replace(finish, usage=None) if impossible or None in (given, written) else finish
 
     def answered(self, finish: Finish, *, is_shown: bool = True) -> parts.DataPart | None:
         """Learns from the end of an answer, and makes the usage part for the host; None without a reported usage, and
