@@ -461,9 +461,7 @@ class McpTools:
             reason: BaseException = error
             while isinstance(reason, BaseExceptionGroup):
                 reason = reason.exceptions[0]
-            words = str(reason)
-            if isinstance(reason, TimeoutError) and not words:
-                words = f"it did not answer within {_START_SECONDS:g} s"
+            words = f"it did not answer within {_START_SECONDS:g} s" if isinstance(reason, TimeoutError) else reason
             said = _secrets_of(server).redact(f"{type(reason).__name__}: {words}")[:_LONGEST_REASON]
             if ready.done():
                 _logger.warning("the MCP server %s has ended: %s", server.name, visible(said))

@@ -259,18 +259,14 @@ class _WaitingRows(deque["AnswerObservation"]):
         self.dropped = 0
 
     def write(self, file: LedgerFile) -> None:
-        """Writes what waits; logs its errors, because the thread that runs it has no caller."""
+        """Writes what waits."""
         answers = [self.popleft() for _ in range(len(self))]
         dropped, self.dropped = self.dropped, 0
         if dropped:
             _logger.warning("%d answers were not entered into the ledger: its disk is too slow", dropped)
-        if not answers:
-            return
-        try:
+        if answers:
             oldest = time.time() - MOST_DAYS * _DAY
             file.write([(KEEP_ANSWER, [*map(_parameters, answers)]), (FORGET_ANSWERS, [(oldest,)])])
-        except Exception:
-            _logger.exception("answers were not entered into the ledger")
 
 
 def _parameters(answer: AnswerObservation) -> tuple[Any, ...]:

@@ -12,7 +12,6 @@ time; rows that cannot be written stay in memory.
 
 from __future__ import annotations
 import asyncio
-import logging
 import os
 import secrets
 import time
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
 
     from partstream.tokens.records import Digest, UsageRow
 
-_logger = logging.getLogger("partstream.tokens")
 _IN_MEMORY: Final = 20_000
 """The most digests in memory; the longest conversations have about 10,000 messages."""
 
@@ -91,7 +89,7 @@ class Ledger:
         if path is not None:
             self.name = secrets.token_hex(8)
             self._file = ledger_file.LedgerFile(path)
-            self._thread = ledger_file.FileThread(self, self._file, "partstream-ledger", partial(_write, self._file))
+            self._thread = ledger_file.FileThread(self, self._file, "partstream-ledger", self._file.write)
         self._new: list[ledger_file.Statement] = []
         self._late: Future[Any] | None = None
         self._counts: _Memory[records.CountRow] = _Memory()
@@ -421,14 +419,6 @@ def _samples_of(rows: Sequence[_Row]) -> tuple[records.Sample, ...]:
     """The samples, oldest first."""
     sound = [row for row in reversed(rows) if _is_number(row[0]) and _is_number(row[1])]
     return tuple(records.Sample(ratio, weight) for ratio, weight in sound)
-
-
-def _write(file: ledger_file.LedgerFile) -> None:
-    """Writes all rows that wait; runs in the thread, where an error would remain unseen, and so logs it."""
-    try:
-        file.write()
-    except Exception:
-        _logger.exception("the token ledger was not written")
 
 
 def _is_number(value: object) -> bool:

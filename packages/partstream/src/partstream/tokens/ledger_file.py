@@ -246,10 +246,8 @@ class LedgerFile:
         return self._use(lambda connection: connection.execute(sql, parameters).fetchall()) or []
 
     def add(self, statements: Iterable[Statement]) -> int:
-        """Has statements wait for the next :meth:`write`, in any thread and at once; returns how many wait.
-
-        However slow or full the disk is, no more than :data:`_MOST_UNWRITTEN` rows wait: the oldest go.
-        """
+        """Has statements wait for the next :meth:`write`, in any thread and at once; returns how many wait. However
+        slow or full the disk is, no more than :data:`_MOST_UNWRITTEN` rows do: the oldest go."""
         with self._lock:
             for statement in statements:
                 self._unwritten.append(statement)
@@ -272,8 +270,9 @@ class LedgerFile:
         if not taken or self._use(lambda connection: self._commit(connection, taken)) is not None:
             return True
         with self._lock:
-            later, self._unwritten, self._rows = self._unwritten, deque(), 0
-        self.add(chain(taken, later))
+            taken += self._unwritten
+            self._unwritten, self._rows = deque(), 0
+        self.add(taken)
         return False
 
     def note_damage(self, rows: int) -> None:
@@ -476,17 +475,23 @@ class FileThread:
 
     def __init__(self, owner: object, file: LedgerFile, name: str, write: Callable[[], object] = lambda: None) -> None:
         self._executor = ThreadPoolExecutor(1, thread_name_prefix=name)
-        self._write = write
         self._waits = False  # whether rows wait for the timer
         self._loop: asyncio.AbstractEventLoop | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._writing: Future[object] | None = None
         self._next = 0.0  # when the next write may begin, of the monotonic clock
 
+        def write_all() -> None:
+            try:
+                write()
+            except Exception:  # in the thread it would remain unseen
+                _logger.exception("the token ledger was not written")
+
         def end() -> None:
-            write()
+            write_all()
             file.close()
 
+        self._write = write_all
         self._ending = end
         self._end = weakref.finalize(owner, _close_uncalled, self._executor, end)
 
