@@ -198,6 +198,19 @@ def test_an_error_of_the_upstream_comes_back_as_it_is_and_without_a_key(vendor: 
 
 
 @every_vendor
+@both_forms
+def test_a_status_that_no_server_can_send_on_is_said_in_our_words(vendor: Vendor, stream: bool) -> None:
+    body = json.dumps(ERRORS[vendor.name]).encode()
+
+    async def test() -> None:
+        async with vendor_of(vendor, document(999, body)) as (provider, _):
+            reply = await asked(app(provider), vendor, stream=stream).end()
+            assert (400 <= reply.status < 600, KEY in reply.body.decode()) == (True, False)
+
+    run(test())
+
+
+@every_vendor
 def test_what_it_says_of_the_servers_own_key_is_said_in_our_words(vendor: Vendor) -> None:
     body = json.dumps({"error": {"message": "Incorrect API key provided: sk-pl*****cdef", "code": "invalid_api_key"}})
 

@@ -171,7 +171,7 @@ class Transport:
 
                 headers = returned_headers(answer.fields, answer.redactor)
                 async with aclosing(pieces()) as passing:
-                    yield KeptReply(answer.status, headers, passing)
+                    yield KeptReply(answer.status if answer.status <= _LAST_STATUS else 502, headers, passing)
 
     async def _read(  # noqa: C901, PLR0912, PLR0915 - in order
         self, answer: HTTPAnswer, exchange: UpstreamRequest, reader: AnswerReader, waits: LimitedWaits, take: Take
@@ -588,13 +588,17 @@ _MAX_ERROR_BODY: Final = 64 * 1024
 _ERROR_BODY_SECONDS: Final = 2.0
 
 
+_LAST_STATUS: Final = 599  # a server can send its client no other (RFC 9110 section 15)
+
+
 async def _refusal(answer: HTTPAnswer, exchange: UpstreamRequest) -> errors.UpstreamError:
     """The error for an answer that is neither a stream nor a document; reads the start of its body."""
     redactor = answer.redactor
     body = redactor.redact_bytes(await _start_of_body(answer))
     error = _error_in(answer, exchange, redactor, body)
     is_json = bare_media_type(answer.fields.get("content-type", "")) == JSON
-    if exchange.passage is not None and answer.status >= 400 and is_json and not http_errors.is_about_the_key(error):
+    may_pass = is_json and 400 <= answer.status <= _LAST_STATUS and not http_errors.is_about_the_key(error)
+    if exchange.passage is not None and may_pass:
         exchange.passage.refused(error, RawRefusal(answer.status, returned_headers(answer.fields, redactor), body))
     return error
 
