@@ -393,15 +393,17 @@ class UpstreamModels:
 
     async def offering(self, model_id: str) -> tuple[Route, ...]:
         """The upstreams that a model has by its id alone: the first provider that offers it."""
-        for name, models in zip(self._lists, await asyncio.gather(*map(self._list, self._lists)), strict=True):
-            if any(one.information.id == model_id for one in models):
-                return (Route(name, model_id),)
+        for seconds in (0.0, _LIST_SECONDS):  # one whose list could not be had is waited for where no other offers it
+            lists = await asyncio.gather(*(self._list(name, seconds) for name in self._lists))
+            for name, models in zip(self._lists, lists, strict=True):
+                if any(one.information.id == model_id for one in models):
+                    return (Route(name, model_id),)
         return ()
 
-    async def _list(self, name: str) -> tuple[CataloguedModel, ...]:
+    async def _list(self, name: str, *seconds: float) -> tuple[CataloguedModel, ...]:
         try:
             async with asyncio.timeout(_LIST_SECONDS):
-                return tuple((await self._lists[name].models()).values())
+                return tuple((await self._lists[name].models(*seconds)).values())
         except TimeoutError:
             return ()
 

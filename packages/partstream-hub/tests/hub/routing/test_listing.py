@@ -1,13 +1,16 @@
 """What is said of a routed model: what all its upstreams can do, and the highest price that an answer may come to."""
 
 from __future__ import annotations
+import asyncio
 from typing import Any
 
 import pytest
 
 from partstream.lm.provider import LanguageModelChatCapabilities, LanguageModelChatInformation
-from partstream_hub.directory import ModelRoute
-from partstream_hub.routing import routed_information
+from partstream_hub.directory import ModelRoute, Route
+from partstream_hub.routing import UpstreamModels, routed_information
+from serving.asgi import WAIT
+from serving.test_models import Listing
 
 ROUTE = ModelRoute("big")
 
@@ -58,3 +61,23 @@ def test_it_offers_the_choices_that_all_upstreams_offer():
     choices = {"properties": {"reasoningEffort": {}}}
     assert routed_information(ROUTE, [model(configurationSchema=choices)] * 2).extra == {"configurationSchema": choices}
     assert routed_information(ROUTE, [model(configurationSchema=choices), model()]).extra == {}
+
+
+def test_a_provider_whose_list_hangs_again_holds_up_those_alone_who_want_a_model_that_no_other_offers() -> None:
+    async def run() -> None:
+        evil = Listing("q")
+        evil.error = ValueError()
+        models = UpstreamModels({"evil": evil, "good": Listing("m")})
+        assert await models.offering("m") == (Route("good", "m"),)
+        evil.gate.clear()
+        evil.error = None
+        began = asyncio.get_running_loop().time()
+        async with asyncio.timeout(WAIT):
+            assert [await models.offering("m") for _ in range(5)] == [(Route("good", "m"),)] * 5
+            assert asyncio.get_running_loop().time() - began < 1  # the shortest wait for a list
+            wanting = asyncio.create_task(models.offering("q"))
+            await asyncio.sleep(0)
+            evil.gate.set()
+            assert await wanting == (Route("evil", "q"),)
+
+    asyncio.run(run())
