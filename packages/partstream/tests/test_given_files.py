@@ -73,7 +73,7 @@ def test_a_recording_without_an_end_is_given_up_at_the_most_that_a_file_may_have
             recordings.read_file("-")
 
 
-def test_a_device_is_replaced_by_no_file_also_not_behind_a_link(tmp_path: Path) -> None:
+def test_a_device_is_replaced_by_no_file_also_not_through_a_link(tmp_path: Path) -> None:
     device = tmp_path / "null"
     try:
         os.mknod(device, stat.S_IFCHR | 0o666, os.makedev(1, 3))
