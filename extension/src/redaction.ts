@@ -17,7 +17,7 @@ const HIDDEN = "[hidden]";
 const NAMED: Readonly<Record<string, string>> = { "&": "amp", "<": "lt", ">": "gt", '"': "quot", "'": "apos" };
 
 /**
- * Patterns of unknown keys: header values, and the forms of providers' keys. Each looks ahead before it looks behind:
+ * Patterns of unknown keys: header values, and the forms of providers' keys. Each looks ahead before it looks back:
  * at each blank of a long text, it would look at all blanks before.
  */
 const LOOKS_LIKE_A_KEY = [

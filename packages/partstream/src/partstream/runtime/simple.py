@@ -184,7 +184,8 @@ _GENERATOR: Final = (
 
 # ---- The provider ----
 
-_USER_REQUEST: Final = re.compile(r"<userRequest>(.*?)</userRequest>", re.DOTALL)
+_REQUEST_BEGINS: Final = "<userRequest>"
+_REQUEST_ENDS: Final = "</userRequest>"
 _TIME: Final = re.compile(r"\s*<current_datetime>[^<]*</current_datetime>\s*")
 
 AnswerFunction: TypeAlias = Callable[
@@ -535,9 +536,10 @@ def user_request(messages: Sequence[ChatMessage]) -> str:
     """
     texts = (text_of(message) for message in reversed(messages) if message.role is Role.USER)
     last = next(filter(None, texts), "")
-    request = _USER_REQUEST.search(last)
-    if request:
-        return request[1].strip()
+    # The last one, at the end: a file that is attached before may hold such tags too, and speak for the person.
+    _, begins, request = last.rpartition(_REQUEST_BEGINS)
+    if begins and request.rstrip().endswith(_REQUEST_ENDS):
+        return request.rstrip().removesuffix(_REQUEST_ENDS).strip()
     time = _TIME.match(last)
     return last[time.end() :] if time else last
 
