@@ -1174,6 +1174,8 @@ class RequestHandler:
         progress = self._progress if self._was_asked else None
         kept = AnswerExcerpt() if progress is None else progress.kept
         usage, rows = (None if progress is None else progress.usage), tuple(self._usage_rows)
+        if progress is not None and usage is None and self._checked.said_finish is not None:
+            usage = self._checked.said_finish.usage
         said = usage, rows, kept.message, kept.length, self._held
         try:
             permit.settle(serving.EndedAnswer(observation, asked, self._was_asked, *said))
