@@ -71,11 +71,13 @@ def test_tokens_that_were_written_into_a_cache_are_in_the_row_of_an_answer_that_
         tokens = budget("ana", ENOUGH, BudgetUnit.TOKENS)
         written = MESSAGES.whole.replace(b'"input_tokens":', b'"cache_creation_input_tokens":5,"input_tokens":', 1)
         assert written != MESSAGES.whole
-        async with vendor_of(MESSAGES, document(200, written)) as (provider, _):
-            async with hub(hub_database, [*changes, tokens], provider, tmp_path) as application:
-                reply = await asked(application, ana, MESSAGES, stream=False).end()
-                assert reply.body == written
-                (row,) = await rows_of(hub_database, 1)
+        async with (
+            vendor_of(MESSAGES, document(200, written)) as (provider, _),
+            hub(hub_database, [*changes, tokens], provider, tmp_path) as application,
+        ):
+            reply = await asked(application, ana, MESSAGES, stream=False).end()
+            assert reply.body == written
+            (row,) = await rows_of(hub_database, 1)
         assert row["cache_write_tokens"] == 5
 
     run(test(), 60)
