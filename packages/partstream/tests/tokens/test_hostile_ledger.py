@@ -7,7 +7,7 @@ import sys
 import threading
 from collections.abc import Callable
 from contextlib import closing
-from datetime import UTC, date, datetime
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from partstream.tokens.families import CountSource
 from partstream.tokens.ledger import LEDGER_NAME, Ledger
 from partstream.tokens.ledger_file import KEEP_USAGE, SCHEMA_VERSION, LedgerFile, UsageOfOthers, read_usage_rows
 from partstream.tokens.records import AnswerRow, CountRow, LimitRow, Sample, TotalRow, UsageRow
-from partstream.tokens.usage import add_up
+from partstream.tokens.usage import add_up, day_of
 from tokens.ledgers import integrity_of, rows_of
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such rights and links")
@@ -76,7 +76,7 @@ def test_whatever_is_kept_the_rows_behind_it_are_written(
     read = read_usage_rows(file, LONG_AGO)
     file.close()
     assert "the last" in [row.model for row in read]
-    add_up(map(AnswerRow, read))
+    add_up(map(AnswerRow, read), lambda row: day_of(row.usage.time))
 
 
 @pytest.mark.parametrize("count", [1, 4, 40])
@@ -127,8 +127,7 @@ def test_a_poisoned_file_is_read_and_what_cannot_be_is_unknown_and_counted(
             UsageRow(NOW, "names", "", None, 1, 2, None, None, None),
         ]
     assert caplog.text.count("7 rows hold values that cannot be") == 1
-    day = datetime.fromtimestamp(NOW, UTC).astimezone().date()
-    assert add_up(map(AnswerRow, read))[day, (), "cost"].cost.value is None
+    assert add_up(map(AnswerRow, read), lambda row: row.usage.model)["cost"].cost.value is None
 
 
 def test_a_text_that_is_no_utf_8_costs_its_own_letters_and_no_row(tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ from partstream.settings.kinds import shown_name
 from partstream.tokens import ledger_file
 from partstream.tokens.ledger import LEDGER_NAME
 from partstream.tokens.records import AnswerRow
-from partstream.tokens.usage import Sum, UsageBook, UsageTotals, add_up
+from partstream.tokens.usage import Sum, UsageBook, UsageTotals, add_up, day_of
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -129,11 +129,15 @@ def command(
     if page is not None:
         show_usage_page(page, answers, days=days, model_pattern=model_pattern, note=note)
         return
-    totals = add_up(answers, named, model_pattern)
+    totals = add_up(answers, lambda row: (day_of(row.usage.time), named(row), row.usage.model), model_pattern)
     if as_json:
         click.echo(dumps([_row(day, columns, names, model, one) for (day, names, model), one in totals.items()]))
     elif totals:
-        _print(totals, columns, _standing(profile), note)
+        by_day = add_up(answers, lambda row: day_of(row.usage.time), model_pattern)
+        (everything,) = add_up(answers, lambda _: "", model_pattern).values()
+        console = make_console()
+        console.print(_table(totals, everything, columns))
+        _print_below(console, by_day, note, _standing(profile))
     elif not answers:
         click.echo(f"No answer in the last {days} days. The usage of answers is recorded in {visible(str(path))}.")
         if note:
@@ -216,19 +220,17 @@ def _row(
     }
 
 
-def _print(totals: _Totals, columns: tuple[str, ...], standing: Standing | None, note: str) -> None:
-    console = make_console()
-    console.print(_table(totals, columns))
+def _print_below(console: Console, by_day: Mapping[date, UsageTotals], *sentences: object) -> None:
+    """A bar for each day, and what else is known."""
     console.print()
-    for line in _bars(console, totals):
+    for line in _bars(console, by_day):
         console.print(line, soft_wrap=True)
-    for sentence in filter(None, (note, standing)):
+    for sentence in filter(None, sentences):
         console.print(f"\n{sentence}", soft_wrap=True, highlight=False)
 
 
-def _table(totals: _Totals, columns: tuple[str, ...]) -> Table:
+def _table(totals: _Totals, everything: UsageTotals, columns: tuple[str, ...]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold", show_footer=True, footer_style="bold")
-    everything = _all_of(list(totals.values()))
     numbers = zip(("answers", "input", "cached", "output", "cost"), _cells(everything), strict=True)
     table.add_column("day", "all", no_wrap=True)
     for name in (*columns, "model"):
@@ -268,26 +270,9 @@ def _number(one: Sum, form: str) -> str:
     return "–" if one.value is None else form.format(one.value) + ("+" if one.unknown else "")
 
 
-def _all_of(totals: list[UsageTotals]) -> UsageTotals:
-    everything = UsageTotals()
-    for one in totals:
-        everything.answers += one.answers
-        everything.of_cached += one.of_cached
-        everything.repeated += one.repeated
-        for name in ("input", "output", "cached", "reasoning", "cost"):
-            of_all, of_one = getattr(everything, name), getattr(one, name)
-            of_all.known += of_one.known
-            of_all.answers += of_one.answers
-            of_all.unknown += of_one.unknown
-    return everything
-
-
-def _bars(console: Console, totals: _Totals) -> list[Text]:
+def _bars(console: Console, totals: Mapping[date, UsageTotals]) -> list[Text]:
     """A bar for each day, and a legend of its pieces."""
-    by_day: dict[date, list[UsageTotals]] = {}
-    for (day, _, _), of_row in totals.items():
-        by_day.setdefault(day, []).append(of_row)
-    pieces = {day: _pieces(_all_of(rows)) for day, rows in by_day.items()}
+    pieces = {day: _pieces(of_day) for day, of_day in totals.items()}
     most = max(1.0, *(sum(tokens) for tokens in pieces.values()))
     width = max(10, min(_WIDEST_BAR, console.width - 30))
     can_draw = _can_encode("".join(drawn for _, drawn, _, _ in _KINDS), console.encoding)

@@ -11,12 +11,14 @@ from datetime import UTC, date, datetime
 from fnmatch import fnmatchcase
 from itertools import count
 from operator import itemgetter
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypedDict, TypeVar
 
 from partstream.codec.checks import dataclass, field
 
 if TYPE_CHECKING:
     from partstream.tokens.records import AnswerRow, UsageRow
+
+Key = TypeVar("Key", bound=Any)
 
 DAYS: Final = 30
 """The number of days to show, and to look up in the ledger."""
@@ -112,21 +114,20 @@ class UsageTotals:
 
 
 def add_up(
-    rows: Iterable[AnswerRow], who: Callable[[AnswerRow], tuple[str, ...]] = lambda _: (), model_pattern: str = "*"
-) -> dict[tuple[date, tuple[str, ...], str], UsageTotals]:
-    """The totals by day, by the names that `who` gives for each answer, such as that of its client, and by model, in
-    that order."""
-    totals: dict[tuple[date, tuple[str, ...], str], UsageTotals] = {}
+    rows: Iterable[AnswerRow], key: Callable[[AnswerRow], Key], model_pattern: str = "*"
+) -> dict[Key, UsageTotals]:
+    """The totals of the answers of some models by what `key` gives for each, such as its day, in that order."""
+    totals: dict[Key, UsageTotals] = {}
     for row in rows:
         used = row.usage
         if fnmatchcase(used.model, model_pattern):
-            one = totals.setdefault((_day_of(used.time), who(row), used.model), UsageTotals())
+            one = totals.setdefault(key(row), UsageTotals())
             one.add(used.input_tokens, used.output_tokens, used.cached_tokens, used.cost, used.reasoning_tokens)
             one.repeated += row.retry > 0
-    return dict(sorted(totals.items()))
+    return dict(sorted(totals.items(), key=itemgetter(0)))
 
 
-def _day_of(time: float) -> date:
+def day_of(time: float) -> date:
     """The day in the local calendar."""
     return datetime.fromtimestamp(time, UTC).astimezone().date()
 
@@ -197,7 +198,7 @@ class UsageBook:
     def sums_of(self, answer: AnswerUsage, conversation: str | None) -> tuple[UsageSums | None, UsageSums]:
         """The current sums of the conversation and of the day of an answer that was added."""
         known = None if conversation is None else self._conversations.get(conversation)
-        of_day = self._days[_day_of(answer["endedAt"]).isoformat()]
+        of_day = self._days[day_of(answer["endedAt"]).isoformat()]
         return None if known is None else known.totals.shown(), of_day.shown()
 
     def view(self) -> UsageView:
@@ -213,7 +214,7 @@ class UsageBook:
 
     def _add(self, answer: ListedAnswer, conversation: str | None) -> None:
         self._listed.append(answer)
-        _add_to(self._days.setdefault(_day_of(answer["endedAt"]).isoformat(), UsageTotals()), answer)
+        _add_to(self._days.setdefault(day_of(answer["endedAt"]).isoformat(), UsageTotals()), answer)
         if conversation is None:
             return
         known = self._conversations.pop(conversation, None)
