@@ -35,7 +35,7 @@ from partstream.conversation.provider_state import Carried
 from partstream.errors import UpstreamError
 from partstream.lm.outputs import PausingStream
 from partstream.protocols.errors import COMMON_ERRORS, Errors
-from partstream.upstream.context import is_one_attempt
+from partstream.upstream.context import IS_ONE_ATTEMPT
 from partstream.upstream.http_errors import says_path_is_missing
 
 if TYPE_CHECKING:
@@ -169,7 +169,7 @@ async def _retry(error: UpstreamError, attempts: Attempts, asking: Asking) -> bo
     policy, wait = asking.policy, error.retry_after
     if policy is None or not attempts.is_unread or attempts.retries + 1 >= policy.attempts:
         return False
-    if is_one_attempt() or not can_be_retried(error, asking.errors):
+    if IS_ONE_ATTEMPT.get() or not can_be_retried(error, asking.errors):
         return False
     if wait is None:
         most = min(policy.longest_wait, policy.first_wait * 2**attempts.retries)

@@ -241,18 +241,14 @@ class LevelFilter(logging.Filter):
         return record.levelno >= (_LEAST.get() or self.default).number
 
 
-_IS_ONE: Final[ContextVar[bool]] = ContextVar("partstream_one_attempt", default=False)
+IS_ONE_ATTEMPT: Final[ContextVar[bool]] = ContextVar("partstream_one_attempt", default=False)
+"""Whether an upstream that is asked here is asked once and no more."""
 
 
 def no_retries() -> AbstractContextManager[None]:
     """Has upstreams that are asked inside, and in tasks that start there, fail at once, without retries and without
     fallback models of their own."""
-    return Holding(_IS_ONE, value=True)
-
-
-def is_one_attempt() -> bool:
-    """Whether an upstream that is asked here is asked once and no more."""
-    return _IS_ONE.get()
+    return Holding(IS_ONE_ATTEMPT, value=True)
 
 
 async def in_thread(size: int, work: Callable[..., V], *arguments: Any) -> V:

@@ -37,7 +37,7 @@ from partstream.upstream import http_errors, requests
 from partstream.upstream import model_information as facts
 from partstream.upstream.attempts import Asking, Attempts, Sending, carry_out, has_more_room, helps_another_model
 from partstream.upstream.configuration import CaptureMode, GatewayConfiguration, fingerprint_of
-from partstream.upstream.context import current_capture, is_one_attempt, logging_from, run_here_until_cancelled
+from partstream.upstream.context import IS_ONE_ATTEMPT, current_capture, logging_from, run_here_until_cancelled
 from partstream.upstream.discovery import DiskCache, Fetch, FetchResponse, ModelDiscovery
 from partstream.upstream.forwarding import KeptReply, RawRequest
 from partstream.upstream.http import Connections, OutboundHTTPRequest, UpstreamHTTP
@@ -275,7 +275,7 @@ class GatewayProvider(LanguageModelChatProvider):
     async def fallbacks_of(self, model: LanguageModelChatInformation) -> list[LanguageModelChatInformation]:
         """The fallback models of a model; unknown ones are taken to be like it. None where the caller has others."""
         ids = self.configuration.fallbacks.get(model.id, ())
-        if not ids or is_one_attempt():
+        if not ids or IS_ONE_ATTEMPT.get():
             return []
         try:
             models = await self._information()

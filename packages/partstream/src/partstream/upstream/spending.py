@@ -71,7 +71,7 @@ from partstream.tokens.amounts import (
 )
 from partstream.tokens.bounds import MOST_ROUNDS, Asked, asked_output, bound_of_files, wide_bound
 from partstream.tokens.files import most_input
-from partstream.upstream.context import RECEIVED, Holding, is_one_attempt
+from partstream.upstream.context import IS_ONE_ATTEMPT, RECEIVED, Holding
 
 if TYPE_CHECKING:
     from partstream.lm.outputs import StreamOutput
@@ -510,7 +510,7 @@ class Spending:
             advice = "set its `prices`, which are 0 for a model that costs nothing, or a budget in tokens"
             raise BudgetUnknownError(self._limits.owner, f"{model} has no price", advice)
         loop = asyncio.get_running_loop()
-        until = loop.time() + (0.0 if is_one_attempt() else self._most_wait)
+        until = loop.time() + (0.0 if IS_ONE_ATTEMPT.get() else self._most_wait)
         said, pause = "", _POLL[0]
         while True:
             verdict = await self._verdict(taken)
