@@ -33,6 +33,7 @@ from partstream.protocols.protocol import KeyKind
 from partstream.settings.kinds import ConfigurationError, PlainHttpError, fits_header, shown_name
 from partstream.settings.row import SettingSource, secrets_in, shown_variable
 from partstream.upstream.configuration import GatewayConfiguration, upstream_rows
+from partstream.upstream.context import shared_task
 from partstream.upstream.endpoint import CredentialError, Secret
 from partstream.upstream.http import ConnectionSetupError, UpstreamHTTP
 
@@ -244,12 +245,8 @@ class RenewingKey:
 
     async def _renew(self, refused: Secret | None) -> FetchedKey:
         """Fetches the key once for all requests that wait; a request that stops waiting does not stop the others."""
-        task = self._renewing
-        if task is None or task.done() or task.get_loop() is not asyncio.get_running_loop():
-            task = self._renewing = asyncio.create_task(self._fetch_one(refused))
-            # Takes a failure that no request waits for any more; the next request meets it again.
-            task.add_done_callback(lambda done: None if done.cancelled() else done.exception())
-        return await asyncio.shield(task)
+        self._renewing = shared_task(self._renewing, self._fetch_one, refused)
+        return await asyncio.shield(self._renewing)
 
     async def _fetch_one(self, refused: Secret | None) -> FetchedKey:
         fetched = await self._fetch(refused)

@@ -312,6 +312,18 @@ def guard_threads(loop: asyncio.AbstractEventLoop) -> None:
         loop.set_default_executor(_Threads())
 
 
+def shared_task(
+    running: asyncio.Task[V] | None, run: Callable[..., Coroutine[Any, Any, V]], *arguments: Any
+) -> asyncio.Task[V]:
+    """The task that runs already, or a new one. Its callers wait for it with `asyncio.shield`: one that stops waiting
+    does not stop it, and a failure that nobody waits for any more is taken."""
+    if running is not None and not running.done() and running.get_loop() is asyncio.get_running_loop():
+        return running
+    task = asyncio.create_task(run(*arguments))
+    task.add_done_callback(lambda done: None if done.cancelled() else done.exception())
+    return task
+
+
 async def run_until_cancelled(answer: Coroutine[object, object, None], token: CancellationToken) -> None:
     """Runs `answer` as a task. Cancelling `token` cancels the task, and this function then returns normally.
 

@@ -39,6 +39,7 @@ from partstream.protocols.serve import MODEL, path_for_model
 from partstream.settings.known_servers import KNOWN_SERVERS, KnownServer, known_server, server_at
 from partstream.settings.row import hidden_url
 from partstream.upstream import http_errors
+from partstream.upstream.context import shared_task
 from partstream.upstream.discovery import MODELS_PATH, FetchResponse, KeptFile, entries_of
 from partstream.upstream.endpoint import without_query
 from partstream.upstream.http import Connections, UpstreamHTTP
@@ -730,13 +731,8 @@ class Detector:
             await asyncio.gather(task, return_exceptions=True)
 
     async def _one_for_all(self, find: Callable[[], Coroutine[Any, Any, Detected]]) -> Detected:
-        task = self._running
-        if task is None or task.done() or task.get_loop() is not asyncio.get_running_loop():
-            self._running = task = asyncio.create_task(find())
-            # Takes the error: no caller may wait for it any more.
-            task.add_done_callback(lambda done: None if done.cancelled() else done.exception())
-        # Shielded: a caller that stops waiting must not stop the requests that others wait for.
-        return await asyncio.shield(task)
+        self._running = shared_task(self._running, find)
+        return await asyncio.shield(self._running)
 
     async def _asked(self) -> Detected:
         self.known = None

@@ -28,6 +28,7 @@ from partstream.codec.json_codec import JSONDecodeError, dumps, loads
 from partstream.codec.system import make_private_folder, replace_file
 from partstream.conversation.preparation import Fact, Source
 from partstream.upstream import model_shapes
+from partstream.upstream.context import shared_task
 from partstream.upstream.model_information import ModelRecord, merged
 from partstream.upstream.model_shapes import Fields, problem
 
@@ -133,7 +134,6 @@ class ModelDiscovery:
         if self._records is None:
             self._waiting += 1
             try:
-                # Shielded: a caller that stops waiting must not stop the request that others wait for.
                 await asyncio.shield(self._refreshing())
             finally:
                 self._waiting -= 1
@@ -181,8 +181,8 @@ class ModelDiscovery:
 
     def _refreshing(self) -> asyncio.Task[None]:
         """The running refresh, or a new one; what follows the list runs in the background."""
-        if self._listing is None or self._listing.done():
-            self._listing = asyncio.create_task(self._refresh())
+        before, self._listing = self._listing, shared_task(self._listing, self._refresh)
+        if self._listing is not before:
             self._listing.add_done_callback(lambda task: self._log_failure(task, is_awaited=self._waiting > 0))
         return self._listing
 
