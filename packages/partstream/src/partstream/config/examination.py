@@ -398,7 +398,7 @@ async def _server(gateway: GatewayConfiguration, advice: Advice) -> list[Finding
                 writer = asking(known.protocol)
                 base_path, further_lists = writer.find_model_lists(urlsplit(known.base_url).path)
                 lists = list_questions(base_path, further_lists, writer.models_path)
-                answers = [await fetch(question.path, {}) for question in lists]
+                answers = [await fetch(question.path, {}, None) for question in lists]
                 # The answer that says most: the refusal of a key, even if another list needs none; else a list.
                 refused = (answer for answer in answers if answer.status in (401, 403))
                 answer = next(refused, None) or next((answer for answer in answers if answer.status == 200), answers[0])
@@ -514,7 +514,7 @@ async def _judged(answer: FetchResponse, gateway: GatewayConfiguration, fetch: F
 async def _tools(model_id: str, gateway: GatewayConfiguration, fetch: Fetch) -> list[Finding]:
     """Whether llama.cpp leaves tools out of the prompt of its model; nothing where it does not, or does not say it."""
     root = urlsplit(gateway.base_url).path.rstrip("/").removesuffix("/v1")
-    answer = await fetch(f"{root}/props", {})
+    answer = await fetch(f"{root}/props", {}, None)
     try:
         record, _ = read_detail(LLAMA_CPP_PROPS, model_id, loads(answer.body))
     except (JSONDecodeError, UpstreamError):

@@ -546,7 +546,7 @@ async def advice_on_missing_list(fetch: Fetch, configuration: GatewayConfigurati
     if path_of(meant) != path_of(url):
         try:
             async with asyncio.timeout(_LIST_SECONDS):
-                has_list = is_list(await fetch(path, {}))
+                has_list = is_list(await fetch(path, {}, None))
         except (TimeoutError, LanguageModelError) as error:
             _logger.info("no list of models at %s: %s", path, error)
     shown = hidden_url(without_query(meant))

@@ -16,10 +16,10 @@ import asyncio
 import hmac
 import logging
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final, NamedTuple, Protocol, TypeVar
+from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 from urllib.parse import urlencode
 
 from partstream import errors
@@ -55,16 +55,9 @@ class FetchResponse(NamedTuple):
     body: bytes
 
 
-class Fetch(Protocol):
-    """Sends one request to the upstream, with its keys and within its limits of time and size."""
-
-    async def __call__(self, path: str, headers: Mapping[str, str], body: bytes | None = None) -> FetchResponse:
-        """Gets a document at `path`, from the root of the host and with its query if it has one, or posts `body` to it.
-
-        Raises:
-            UpstreamError: The upstream gave no response.
-        """
-
+Fetch: TypeAlias = "Callable[[str, Mapping[str, str], bytes | None], Awaitable[FetchResponse]]"
+"""Gets a document at a path, from the root of the host and with its query if it has one, or posts a body to it, with
+the keys of the upstream; an UpstreamError says that there is no response."""
 
 _LIST_SECONDS: Final = 300.0
 """How long a list is fresh."""
