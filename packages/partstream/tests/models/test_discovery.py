@@ -24,7 +24,9 @@ from models.lists import (
 from models.server import Clock, ModelServer, serving, until
 from partstream.errors import UpstreamConnectionError, UpstreamError, UpstreamHTTPError, UpstreamProtocolError
 from partstream.upstream import discovery
+from partstream.upstream.configuration import GatewayConfiguration
 from partstream.upstream.discovery import DiskCache, ModelDiscovery
+from partstream.upstream.model_information import ModelSelection
 from upstreams.upstreams import run
 
 LIST = "/v1/models"
@@ -34,11 +36,20 @@ CLAUDE = "/v1/models/anthropic/claude-sonnet-4.5/endpoints"
 class Discovered:
     """A discovery, its clock and the changes that it told of."""
 
-    def __init__(self, server: ModelServer, fetch: Any, **settings: Any) -> None:
+    def __init__(
+        self,
+        server: ModelServer,
+        fetch: Any,
+        *,
+        clock: Clock | None = None,
+        cache: DiskCache | None = None,
+        **kept: Any,
+    ) -> None:
         self.server = server
         self.changes = 0
-        self.clock = settings.pop("clock", Clock())
-        self.discovery = ModelDiscovery(fetch, "/v1", self._changed, clock=self.clock, **settings)
+        self.clock = clock or Clock()
+        own = GatewayConfiguration(kept.pop("base_url", server.url), protocol="openresponses", **kept)
+        self.discovery = ModelDiscovery(own, fetch, self._changed, cache, self.clock)
 
     def _changed(self) -> None:
         self.changes += 1
@@ -165,7 +176,7 @@ def test_only_a_few_models_are_asked_about_at_once(monkeypatch: pytest.MonkeyPat
 
 def test_models_that_are_not_offered_are_not_asked_about():
     async def test() -> None:
-        async with discovering(gateway(4), is_wanted=lambda model_id: model_id == "a/m2") as discovered:
+        async with discovering(gateway(4), selection=ModelSelection(allow=["a/m2"])) as discovered:
             assert len(await discovered.settled_ids()) == 4
             assert discovered.server.paths() == [LIST, f"{LIST}/a/m2/endpoints"]
 
@@ -270,7 +281,7 @@ def test_the_log_says_of_which_server_and_why_once_for_failures_that_follow_each
     caplog: pytest.LogCaptureFixture,
 ):
     async def test() -> None:
-        async with discovering({LIST: VLLM}, upstream="https://host/v1") as discovered:
+        async with discovering({LIST: VLLM}, base_url="https://host/v1") as discovered:
             await discovered.settled_ids()
             for status in (500, 500, 503):
                 discovered.server.statuses[LIST] = status

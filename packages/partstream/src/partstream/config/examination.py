@@ -42,12 +42,12 @@ from partstream.upstream import detection, http_errors
 from partstream.upstream.completing import ways_at
 from partstream.upstream.configuration import GatewayConfiguration, RetryPolicy
 from partstream.upstream.context import run_in_thread
-from partstream.upstream.discovery import Fetch, FetchResponse, list_questions, read_catalogue
+from partstream.upstream.discovery import Fetch, FetchResponse, list_questions, list_refusal, read_catalogue
 from partstream.upstream.endpoint import CredentialError, is_loopback, without_query
 from partstream.upstream.http import Connections, ConnectionSetupError, UpstreamHTTP
 from partstream.upstream.model_information import known_capabilities
 from partstream.upstream.model_shapes import LLAMA_CPP_PROPS, read_detail
-from partstream.upstream.provider import GatewayProvider, list_refusal
+from partstream.upstream.provider import GatewayProvider
 
 
 class CheckStatus(StrEnum):

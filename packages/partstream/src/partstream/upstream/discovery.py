@@ -18,19 +18,25 @@ import logging
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
-from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
-from urllib.parse import urlencode
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeVar
+from urllib.parse import urlencode, urlsplit
 
 from partstream import errors
 from partstream.codec.checks import LAST_TIME, as_amount, dataclass, replace
 from partstream.codec.json_codec import JSONDecodeError, dumps, loads
 from partstream.codec.system import make_private_folder, replace_file
 from partstream.conversation.preparation import Fact, Source
-from partstream.upstream import model_shapes
+from partstream.protocols.protocol import asking
+from partstream.upstream import http_errors, model_shapes
 from partstream.upstream.context import shared_task
-from partstream.upstream.model_information import ModelRecord, merged
+from partstream.upstream.model_information import ModelRecord, is_allowed, merged
 from partstream.upstream.model_shapes import Fields, problem
+
+if TYPE_CHECKING:
+    from partstream.upstream.configuration import GatewayConfiguration
 
 V = TypeVar("V")
 
@@ -74,40 +80,28 @@ class ModelDiscovery:
     """The models of one upstream; serves any number of callers on one event loop.
 
     Args:
-        base_path: The path of the base URL, such as `/v1`.
         on_change: Called when the records differ from the last result of :meth:`records`; not called for a change that
             a waiting caller gets anyway.
-        upstream: The name of the upstream in the log.
-        is_wanted: Whether a model is offered; the details of other models are not requested.
-        refusal: Makes the error for a response with an error status, or one that is no JSON.
+        cache: Where the answers outlive the process, or None.
     """
 
     def __init__(
         self,
+        configuration: GatewayConfiguration,
         fetch: Fetch,
-        base_path: str,
         on_change: Callable[[], object],
-        *,
-        upstream: str = "the server",
-        further_lists: tuple[str, ...] = (),
-        models_path: str = MODELS_PATH,
         cache: DiskCache | None = None,
-        is_wanted: Callable[[str], bool] = lambda model_id: True,
-        refusal: Callable[[FetchResponse], errors.UpstreamError] = lambda response: errors.UpstreamHTTPError(
-            response.status
-        ),
         clock: Callable[[], float] = time.time,
     ) -> None:
+        self._configuration = configuration
         self._fetch = fetch
-        self._base_path = base_path
-        self._lists = list_questions(base_path, further_lists, models_path)
+        self._writer = writer = asking(configuration.protocol)
+        self._base_path, further_lists = writer.find_model_lists(urlsplit(configuration.base_url).path)
+        self._lists = list_questions(self._base_path, further_lists, writer.models_path)
         self._on_change = on_change
-        self._upstream = upstream
         self._said_failure: str | None = None
         self._said_problems: list[str] = []
         self._cache = cache
-        self._is_wanted = is_wanted
-        self._refusal = refusal
         self._clock = clock
         self._known: Answers = {}
         self._is_loaded = False
@@ -168,7 +162,7 @@ class ModelDiscovery:
             return
         before, self._said_failure = self._said_failure, str(error)
         if before != self._said_failure:
-            _logger.warning("cannot refresh the list of models of %s: %s", self._upstream, error)
+            _logger.warning("cannot refresh the list of models of %s: %s", self._configuration.shown_url, error)
 
     # ---- requests ----
 
@@ -224,7 +218,8 @@ class ModelDiscovery:
             self._on_change()
 
     def _compose(self, answers: Mapping[str, CachedAnswer]) -> Composition:
-        return Composition(answers, self._base_path, self._is_wanted, self._lists)
+        is_wanted = partial(is_allowed, selection=self._configuration.selection)
+        return Composition(answers, self._base_path, is_wanted, self._lists)
 
     async def _ask_more(self) -> None:
         """Requests the facts that the list lacks; publishes the records once all are there."""
@@ -287,11 +282,11 @@ class ModelDiscovery:
 
     def _parsed(self, question: FactRequest, response: FetchResponse) -> object:
         if response.status != 200:
-            raise self._refusal(response)
+            raise list_refusal(response, self._configuration)
         try:
             document: object = loads(response.body)
         except JSONDecodeError as error:
-            raise self._refusal(response) from error
+            raise list_refusal(response, self._configuration) from error
         if document is None:  # null would mean an absent document
             where = f"the answer of {question.path}"
             raise errors.UpstreamProtocolError(event_type=where, field=None, got="null", expected="a JSON object")
@@ -312,10 +307,21 @@ class ModelDiscovery:
         if problems != self._said_problems:
             self._said_problems, more = problems, len(problems) - _SHOWN_PROBLEMS
             for said in (*problems[:_SHOWN_PROBLEMS], *([f"{more} more problems"] if more > 0 else ())):
-                _logger.info("in the list of models of %s: %s", self._upstream, said)
+                _logger.info("in the list of models of %s: %s", self._configuration.shown_url, said)
         is_other, self._records = records != self._records, records
         if is_other and not self._waiting:
             self._on_change()
+
+
+def list_refusal(response: FetchResponse, configuration: GatewayConfiguration) -> errors.UpstreamError:
+    """The error for a response, without secrets, that is no list of models, in the server's own words."""
+    if response.status == 200:
+        wanted, expected = "list of models", "application/json"
+        return http_errors.content_type_error(response.headers, response.body, wanted=wanted, expected=expected)
+    wire = asking(configuration.protocol).errors
+    error = http_errors.http_error(response.status, response.headers, response.body, datetime.now(UTC), wire)
+    http_errors.advise_on_key(error, configuration)
+    return error
 
 
 # ---- Composition: the records, and the further questions ----

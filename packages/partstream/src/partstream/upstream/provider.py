@@ -13,10 +13,8 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, suppress
-from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import urlsplit
 
 from partstream.codec.checks import dataclass, replace
 from partstream.codec.json_codec import dumps
@@ -27,7 +25,7 @@ from partstream.lm.completions import COMPLETION
 from partstream.lm.messages import ChatMessage, RequestOptions
 from partstream.lm.outputs import ErrorMode, PausingStream, error_text
 from partstream.lm.provider import LanguageModelChatInformation, LanguageModelChatProvider, Progress
-from partstream.protocols.protocol import DEFAULT_PROTOCOL, asking
+from partstream.protocols.protocol import DEFAULT_PROTOCOL
 from partstream.protocols.serve import WireRequest
 from partstream.settings.known_servers import known_server
 from partstream.tokens import Counters, TokenCount
@@ -38,7 +36,7 @@ from partstream.upstream import model_information as facts
 from partstream.upstream.attempts import Asking, Attempts, Sending, carry_out, has_more_room, helps_another_model
 from partstream.upstream.configuration import CaptureMode, GatewayConfiguration, fingerprint_of
 from partstream.upstream.context import IS_ONE_ATTEMPT, current_capture, logging_from, run_here_until_cancelled
-from partstream.upstream.discovery import DiskCache, Fetch, FetchResponse, ModelDiscovery
+from partstream.upstream.discovery import DiskCache, Fetch, ModelDiscovery
 from partstream.upstream.forwarding import KeptReply, RawRequest
 from partstream.upstream.http import Connections, OutboundHTTPRequest, UpstreamHTTP
 
@@ -470,7 +468,6 @@ class ModelList(ModelDiscovery):
     def __init__(
         self, configuration: GatewayConfiguration, fetch: Fetch, on_change: Callable[[], object] = lambda: None
     ) -> None:
-        self._configuration = configuration
         self._pricing: Mapping[str, facts.Pricing] = {}
         self._capabilities: Mapping[str, ModelCapabilities] = {
             model.id: facts.stated_capabilities(model) for model in configuration.models
@@ -480,20 +477,9 @@ class ModelList(ModelDiscovery):
         key = configuration.api_key.reveal() if configuration.api_key is not None else ""
         headers = sorted((name.lower(), value) for name, value in configuration.headers.items())
         account = dumps([key, configuration.key_place, headers])
-        self._writer = writer = asking(configuration.protocol)
-        base_path, further_lists = writer.find_model_lists(urlsplit(base_url).path)
         self._said_windows: dict[str, Fact[int]] = {}
-        super().__init__(
-            fetch,
-            base_path,
-            on_change,
-            upstream=configuration.shown_url,
-            further_lists=further_lists,
-            models_path=writer.models_path,
-            cache=DiskCache(folder, base_url, account) if folder is not None else None,
-            is_wanted=lambda model_id: facts.is_allowed(model_id, configuration.selection),
-            refusal=partial(list_refusal, configuration=configuration),
-        )
+        cache = DiskCache(folder, base_url, account) if folder is not None else None
+        super().__init__(configuration, fetch, on_change, cache)
 
     async def information(self) -> Sequence[LanguageModelChatInformation]:
         """The models as VS Code gets them."""
@@ -584,17 +570,6 @@ async def open_models(configuration: GatewayConfiguration) -> AsyncGenerator[tup
         aclosing(ModelList(upstream.configuration, upstream.http.fetch)) as models,
     ):
         yield models, upstream.detected
-
-
-def list_refusal(response: FetchResponse, configuration: GatewayConfiguration) -> UpstreamError:
-    """The error for a response, without secrets, that is no list of models, in the server's own words."""
-    if response.status == 200:
-        wanted, expected = "list of models", "application/json"
-        return http_errors.content_type_error(response.headers, response.body, wanted=wanted, expected=expected)
-    errors = asking(configuration.protocol).errors
-    error = http_errors.http_error(response.status, response.headers, response.body, datetime.now(UTC), errors)
-    http_errors.advise_on_key(error, configuration)
-    return error
 
 
 # ---- What a list of models shows of the upstream as a whole ----
