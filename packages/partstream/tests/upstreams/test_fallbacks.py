@@ -22,7 +22,7 @@ from partstream.protocols.errors import COMMON_ERRORS
 from partstream.upstream.provider import as_shown, helps_another_model
 from partstream_devtools.testing.faults import document
 from partstream_devtools.testing.upstream import ReplayUpstream
-from upstreams.upstreams import HELLO, MODEL, RETRY, ask, gateway_to, run, server_of
+from upstreams.upstreams import HELLO, MODEL, RETRY, ask, configuration, gateway_to, run, server_of
 
 HELPED = {
     "too many requests": UpstreamHTTPError(429),
@@ -59,7 +59,8 @@ def test_no_other_model_helps_with(error: UpstreamError):
 
 def test_the_detail_of_a_model_says_what_it_falls_back_on():
     models = (replace(MODEL, id="a"), replace(MODEL, id="b", detail="128K"), replace(MODEL, id="c"))
-    described = as_shown(models, {"a": ("x", "y"), "b": ("c",)})
+    own = configuration("http://127.0.0.1:9/v1", fallbacks={"a": ("x", "y"), "b": ("c",)})
+    described = as_shown(models, own, None)
     assert [model.detail for model in described] == ["falls back on x, y", "128K; falls back on c", None]
 
 

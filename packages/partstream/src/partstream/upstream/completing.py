@@ -115,19 +115,14 @@ class Completing:
         self._known: dict[str, Way] = {}
 
     async def complete(
-        self,
-        configuration: GatewayConfiguration,
-        server: KnownServer | None,
-        model_id: str,
-        question: ModelCall,
-        ask: Callable[[Way], Awaitable[None]],
+        self, ways: Sequence[Way], model_id: str, question: ModelCall, ask: Callable[[Way], Awaitable[None]]
     ) -> None:
         """Tries the ways of a model, see :func:`ways_at`, with `ask`, which reports to the question's progress.
 
         Raises:
             LanguageModelError: The last way failed, or another one for a reason that holds for all.
         """
-        ways, known = ways_at(configuration, server, model_id), self._known.get(model_id)
+        known = self._known.get(model_id)
         tried = ways[ways.index(known) :] if known in ways else ways
         for way in tried:
             if way.protocol is None:

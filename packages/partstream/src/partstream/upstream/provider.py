@@ -108,7 +108,7 @@ class GatewayProvider(LanguageModelChatProvider):
         own = self.configuration
         with logging_from(own.log_level):
             models = await self._information()
-        return as_shown(models, own.fallbacks, None if self._detector is None else self._detector.known, own.warnings)
+        return as_shown(models, own, None if self._detector is None else self._detector.known)
 
     async def provide_language_model_chat_response(
         self,
@@ -264,11 +264,11 @@ class GatewayProvider(LanguageModelChatProvider):
                 asking = _Completing(self, self._clients[place], question)
             await carry_out(asking, Attempts(await asking.open(model)))
 
-        if self._completing is None:
-            from partstream.upstream.completing import Completing  # noqa: PLC0415 - most upstreams only chat
+        from partstream.upstream.completing import Completing, ways_at  # noqa: PLC0415 - most upstreams only chat
 
-            self._completing = Completing()
-        await self._completing.complete(chat.configuration, chat.sender.server, model.id, question, ask)
+        self._completing = self._completing or Completing()
+        ways = ways_at(chat.configuration, chat.sender.server, model.id)
+        await self._completing.complete(ways, model.id, question, ask)
 
     async def fallbacks_of(self, model: LanguageModelChatInformation) -> list[LanguageModelChatInformation]:
         """The fallback models of a model; unknown ones are taken to be like it. None where the caller has others."""
@@ -579,17 +579,14 @@ _ICON: Final = {"id": "warning"}
 
 
 def as_shown(
-    models: Iterable[LanguageModelChatInformation],
-    fallbacks: Mapping[str, tuple[str, ...]],
-    detected: Detected | None = None,
-    warnings: Sequence[str] = (),
+    models: Iterable[LanguageModelChatInformation], configuration: GatewayConfiguration, detected: Detected | None
 ) -> tuple[LanguageModelChatInformation, ...]:
     """The models of an upstream: the detail of each names its fallback models, and its tooltip how the protocol was
     found out. Warnings are a text with an icon: VS Code has no other place beside a group that works."""
-    said, shown = "; ".join(warnings), []
+    said, shown = "; ".join(configuration.warnings), []
     for model in models:
         changes: dict[str, Any] = {}
-        if others := fallbacks.get(model.id):
+        if others := configuration.fallbacks.get(model.id):
             changes["detail"] = "; ".join(filter(None, (model.detail, f"falls back on {', '.join(others)}")))
         if detected is not None:
             changes["tooltip"] = "\n".join(filter(None, (model.tooltip, detected.says)))
