@@ -34,7 +34,7 @@ from partstream_hub.configuration import Fields, Section, document_of
 from partstream_hub.directory import ZONE, Directory, OwnerKind, known_zone
 from partstream_hub.page import file_html, percents
 from partstream_hub.store.rows import LEDGER
-from partstream_hub.usage import MOST_GROUPS, NAMES, OWNER, GroupBy, Sums, days_until, overview, read_usage, reader_of
+from partstream_hub.usage import MOST_GROUPS, NAMES, OWNER, GroupBy, Sums, days_until, overview, read_usage
 
 if TYPE_CHECKING:
     from partstream_hub.usage import Groups, UsageReport
@@ -246,7 +246,7 @@ def usage(
     with hub_database() as hub:
         if page is not None:
             directory = hub.directory()
-            reader = OWNER if person is None else reader_of(directory, person)
+            reader = OWNER if person is None else directory.people.get(person)
             if reader is None:
                 raise click.UsageError(f"there is no person {shown_argument(str(person))}")
             view = overview(hub.store, directory, reader, days, zone, zone_name)

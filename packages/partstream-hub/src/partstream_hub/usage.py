@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from partstream.codec.checks import dataclass
 from partstream.tokens.amounts import BudgetUnit, amount_text
-from partstream_hub.directory import BudgetRule, Directory, Owner, OwnerKind
+from partstream_hub.directory import BudgetRule, Directory, Owner, OwnerKind, Person
 from partstream_hub.pricing import UNBELIEVABLE
 from partstream_hub.store.rows import SQL
 from partstream_hub.store.values import DirectoryRecord, Window
@@ -266,19 +266,11 @@ class DatabaseState(NamedTuple):
     broken: tuple[str, ...] = ()  # what does not add up
 
 
-class Reader(NamedTuple):
-    """Who reads the page; the name of the reader who has the database itself is empty."""
-
-    name: str
-    team: str
-    is_admin: bool
-
-
 @dataclass(frozen=True, slots=True)
 class HubView:
     """Everything that one page shows; that of one person has neither people nor workers nor changes."""
 
-    reader: Reader
+    reader: Person
     read_at: float  # by the database, in seconds since 1970
     budgets: tuple[BudgetState, ...]
     usage: UsageReport
@@ -291,21 +283,15 @@ class HubView:
 
 # ---- Reading what the page shows ----
 
-OWNER: Final = Reader("", "", is_admin=True)  # the reader who has the database itself
+OWNER: Final = Person("owner", is_admin=True)  # the reader who has the database itself
 _OF_ALL: Final = (GroupBy.TEAM, GroupBy.PERSON, GroupBy.MODEL, GroupBy.CLIENT, GroupBy.SESSION)
 _OF_PERSON: Final = (GroupBy.MODEL, GroupBy.CLIENT, GroupBy.SESSION)
 _MOST_CHANGES: Final = 50
 _SILENT_SECONDS: Final = 15.0  # without a heartbeat for so long, a worker is shown as silent
 
 
-def reader_of(directory: Directory, person: str) -> Reader | None:
-    """Who reads the page, by name; None if there is no such person."""
-    found = directory.people.get(person)
-    return None if found is None else Reader(found.name, found.team or "", is_admin=found.is_admin)
-
-
 def overview(
-    store: HubStore, directory: Directory, reader: Reader, days: int, zone: tzinfo | None, zone_name: str
+    store: HubStore, directory: Directory, reader: Person, days: int, zone: tzinfo | None, zone_name: str
 ) -> HubView:
     """What the page shows now: usage of the last days, today among them, in a time zone (None: of this machine)."""
     now = store.time()
@@ -313,7 +299,7 @@ def overview(
     if not reader.is_admin:
         usage = read_usage(store, shown, _OF_PERSON, person=reader.name)
         keys = (Owner(OwnerKind.KEY, key.id) for key in directory.keys.values() if key.person == reader.name)
-        owners = {Owner(OwnerKind.PERSON, reader.name), Owner(OwnerKind.TEAM, reader.team), *keys}
+        owners = {Owner(OwnerKind.PERSON, reader.name), Owner(OwnerKind.TEAM, reader.team or ""), *keys}
         own = (rule for rule in directory.rules() if rule.owner in owners)
         return HubView(reader, now, _budgets(store, directory, own, now), usage)
     ((schema, since),) = store.read(SQL["facts of the page"])

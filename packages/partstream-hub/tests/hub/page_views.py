@@ -5,17 +5,17 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from partstream.tokens.amounts import BudgetUnit, Period
-from partstream_hub.directory import BudgetRule, Owner, OwnerKind
+from partstream_hub.directory import BudgetRule, Owner, OwnerKind, Person
 from partstream_hub.store.values import DirectoryRecord, Window
 from partstream_hub.usage import (
     NOTHING,
+    OWNER,
     BudgetState,
     DatabaseState,
     Days,
     GroupBy,
     Groups,
     HubView,
-    Reader,
     Sums,
     UsageGroup,
     UsageReport,
@@ -26,7 +26,7 @@ from partstream_hub.usage import (
 
 NOW = datetime(2026, 3, 13, 15, 9, 26, tzinfo=UTC).timestamp()
 DOLLAR = 10**9
-ADMIN = Reader("", "", is_admin=True)
+ADMIN = OWNER
 LIMITS = {"limit": 2_000_000_000}, {"limit": 5_000_000_000}
 PEOPLE = ("data-1", "data-2", "design", "infra-1", "infra-2", "nightly-job", "support")
 MODELS = ("large", "small", "local-coder")
@@ -155,6 +155,6 @@ def admin_view(**changes: object) -> HubView:
 def person_view(**changes: object) -> HubView:
     """What one person sees."""
     own = tuple(one for one in BUDGETS if one.name in {"platform", "infra-2"})
-    reader = Reader("infra-2", "platform", is_admin=False)
+    reader = Person("infra-2", "platform")
     made = HubView(reader=reader, read_at=NOW, budgets=own, usage=report(person="infra-2"))
     return replace(made, **changes)  # type: ignore[arg-type] - as above

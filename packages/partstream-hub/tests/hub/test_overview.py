@@ -20,14 +20,14 @@ from partstream_hub.directory import (
     Team,
 )
 from partstream_hub.store.values import Charge, JoinCode, LedgerRow
-from partstream_hub.usage import OWNER, GroupBy, changed_fields, overview, reader_of
+from partstream_hub.usage import OWNER, GroupBy, changed_fields, overview
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from hub.stores import HubDatabase
     from partstream_hub.store.store import HubStore
-    from partstream_hub.usage import HubView, Reader
+    from partstream_hub.usage import HubView
 
 NOW = 1_772_000_000.0
 TEAM, ANA, BEN = Owner(OwnerKind.TEAM, "core"), Owner(OwnerKind.PERSON, "ana"), Owner(OwnerKind.PERSON, "ben")
@@ -75,7 +75,7 @@ def seen(store: HubStore, person: str | None, days: int = 7) -> HubView:
     """What a person sees, or the owner of the database."""
     directory = store.directory()
     assert directory is not None
-    reader: Reader | None = OWNER if person is None else reader_of(directory, person)
+    reader = OWNER if person is None else directory.people.get(person)
     assert reader is not None
     return overview(store, directory, reader, days, UTC, "UTC")
 
@@ -127,12 +127,6 @@ def test_a_person_sees_only_what_is_the_persons(store: HubStore):
     assert set(view.usage.groups) == {GroupBy.MODEL, GroupBy.CLIENT, GroupBy.SESSION}
     assert [one.name for one in view.usage.groups[GroupBy.SESSION].shown] == ["session of ana"]
     assert "ben" not in repr(view)
-
-
-def test_nobody_is_no_reader(store: HubStore):
-    directory = store.directory()
-    assert directory is not None
-    assert reader_of(directory, "eve") is None
 
 
 def test_a_worker_without_a_heartbeat_is_shown_as_silent(hub_database: HubDatabase):

@@ -497,7 +497,7 @@ class HubPage:
             self._store = self.open_store()
         known = self._directory
         directory = self._directory = self._store.directory(known.version if known else None) or known or Directory()
-        if (reader := usage.reader_of(directory, person)) is None:
+        if (reader := directory.people.get(person)) is None:
             return None
         until, content = self._kept.find(reader, (days, zone.key)) or (0.0, "")
         begins = time.monotonic()
