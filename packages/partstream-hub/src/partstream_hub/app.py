@@ -209,15 +209,17 @@ class Retention:
     def __init__(self, use_store: Callable[[Callable[[HubStore], int]], Awaitable[int]], pause: float = _PAUSE) -> None:
         self._use_store = use_store
         self._pause = pause
+        self._task: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
         """Begins, with the application."""
         self._task = asyncio.create_task(self._run())
 
     async def stop(self) -> None:
-        """Ends."""
-        self._task.cancel()
-        await asyncio.wait([self._task])
+        """Ends; does nothing where no server has started it."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.wait([self._task])
 
     async def _run(self) -> None:
         while True:
