@@ -147,6 +147,7 @@ _COUNTED: Final = (
     f"SUM(CASE WHEN error = '{UNBELIEVABLE}' THEN 1 ELSE 0 END)",
 )
 """The sums of rows of the ledger, in the order of :class:`Sums`."""
+_OF_DAYS: Final = " days"
 _LARGEST: Final = "SUM(s4) DESC, SUM(s1) + SUM(s3) DESC, SUM(s0) DESC"  # what orders groups: cost, tokens, answers
 
 
@@ -184,22 +185,19 @@ def read_usage(
 
 
 def _parts(columns: Sequence[GroupBy], most: int, stacked: int) -> Iterator[str]:
-    """Rows of: what they are of, the number of the day or None, three names, the sums, the time of the last answer."""
+    """Rows of: what they are of, the number of the day or of all groups, three names, the sums, the time of the last
+    answer."""
     yield _selected("day", "place", (), "GROUP BY place")
     for by in columns:
         names = NAMES[by]
         grouped = f"GROUP BY {', '.join(names)}"
         ordered = f"{grouped} ORDER BY {_LARGEST}, {', '.join(names)}"
         limited = f"{ordered} LIMIT {int(most)}"
-        yield f"SELECT * FROM ({_selected(by.value, 'CAST(NULL AS BIGINT)', names, limited)}) AS shown"  # noqa: S608
-        yield (
-            f"SELECT '{by.value} groups', NULL, '', '', '', COUNT(*){', 0' * (len(_COUNTED) - 1)}, NULL "  # noqa: S608
-            f"FROM (SELECT 1 AS one FROM cube {grouped}) AS groups"
-        )
+        yield f"SELECT * FROM ({_selected(by.value, 'COUNT(*) OVER ()', names, limited)}) AS shown"  # noqa: S608
         if stacked and len(names) == 1:
             first = f"SELECT {names[0]} FROM cube {ordered} LIMIT {int(stacked)}"  # noqa: S608
             rest = f"WHERE {names[0]} IN ({first}) GROUP BY place, {names[0]}"
-            yield _selected(f"{by.value} days", "place", names, rest)
+            yield _selected(f"{by.value}{_OF_DAYS}", "place", names, rest)
 
 
 def _selected(kind: str, day: str, names: Sequence[str], rest: str) -> str:
@@ -213,16 +211,14 @@ def _report(days: Days, columns: Sequence[GroupBy], rows: Iterable[Sequence[Any]
     groups: dict[str, list[UsageGroup]] = {by: [] for by in columns}
     counts: dict[str, int] = {}
     stacks: dict[str, dict[str, list[Sums]]] = {by: {} for by in columns}
-    for kind, day, name, *rest in rows:
-        of_what, _, part = kind.partition(" ")
+    for kind, number, name, *rest in rows:
         within, sums, last = rest[: _MOST_NAMES - 1], Sums(*map(int, rest[_MOST_NAMES - 1 : -1])), rest[-1]
         if kind == "day":
-            of_days[day] = sums
-        elif part == "groups":
-            counts[of_what] = sums.answers
-        elif part == "days":
-            stacks[of_what].setdefault(name, [NOTHING] * len(days.names))[day] = sums
+            of_days[number] = sums
+        elif kind not in groups:  # the days of a group
+            stacks[kind.removesuffix(_OF_DAYS)].setdefault(name, [NOTHING] * len(days.names))[number] = sums
         else:
+            counts[kind] = number
             groups[kind].append(UsageGroup(name, sums, last, tuple(within[: len(NAMES[GroupBy(kind)]) - 1])))
     total, made = added(*of_days), {}
     for by in columns:
@@ -230,7 +226,7 @@ def _report(days: Days, columns: Sequence[GroupBy], rows: Iterable[Sequence[Any]
         shown = sorted(groups[by], key=lambda one: (*one.sums.size, one.name, one.within))
         others = total.minus(added(*(one.sums for one in shown)))
         of_shown = tuple((one.name, tuple(stacks[by][one.name])) for one in shown if one.name in stacks[by])
-        made[by] = Groups(by, tuple(shown), others, counts[by] - len(shown), of_shown)
+        made[by] = Groups(by, tuple(shown), others, counts.get(by, 0) - len(shown), of_shown)
     return UsageReport(days, total, tuple(of_days), made)
 
 

@@ -576,7 +576,7 @@ def test_of_many_who_use_one_code_at_once_one_gets_a_key(hub_database: HubDataba
     asyncio.run(run())
 
 
-def test_a_hub_is_ready_once_it_knows_who_may_ask(tmp_path: Path):
+def test_a_hub_is_ready_once_it_knows_who_may_ask(tmp_path: Path, caplog: pytest.LogCaptureFixture):
     async def run():
         missing = HubDatabase("postgres", "postgresql://nobody@127.0.0.1:1/none?connect_timeout=1")
         from partstream_hub.app import hub_app
@@ -590,6 +590,7 @@ def test_a_hub_is_ready_once_it_knows_who_may_ask(tmp_path: Path):
         refused = await said(app, key.bearer)
         assert (refused.status, "retry-after" in refused.headers) == (503, True)
         await app.stop()  # as a server with a lifespan does at its end
+        assert "could not be stopped" not in caplog.text
         missing.close()
 
     asyncio.run(run())
