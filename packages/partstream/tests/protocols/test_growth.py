@@ -2,14 +2,16 @@
 
 import json
 import sys
+import time
 import tracemalloc
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from types import FrameType
 from typing import Any
 
 import pytest
 
 from benchmarks.hostile import CASES, HostileCase, read
+from matrix.rows import Event, Row
 from partstream.lm.outputs import CitationMode, StreamOptions, Unmapped
 from partstream.lm.parts import TextPart, ThinkingPart
 from partstream.protocols.openresponses.tool_calls import ToolCall
@@ -92,6 +94,170 @@ def test_twice_as_many_events_take_twice_the_work(case: HostileCase) -> None:
     _instructions(case, 2)  # what runs only once, at the first use
     single, double = _instructions(case, size), _instructions(case, 2 * size)
     assert double <= MOST_GROWTH * single
+
+
+# ---- many events of one kind, after many of another, or by turns ----
+
+
+def chat(index: int = 0, **choice: Any) -> Event:
+    return {"id": "c", "object": "chat.completion.chunk", "model": "m", "choices": [{"index": index, **choice}]}
+
+
+def chat_call(arguments: str, number: int = 0) -> Event:
+    function = {"name": "f", "arguments": arguments}
+    return chat(delta={"tool_calls": [{"index": number, "id": f"c{number}", "function": function}]})
+
+
+def gemini(index: int = 0, **candidate: Any) -> Event:
+    return {"candidates": [{"index": index, **candidate}], "responseId": "r", "modelVersion": "m"}
+
+
+def content(value: Event) -> Event:
+    return {"type": "response.output_item.done", "output_index": 0, "item": value}
+
+
+def block(kind: str, **fields: Any) -> Event:
+    return {"type": f"content_block_{kind}", "index": 0, **fields}
+
+
+def step(kind: str, **fields: Any) -> Event:
+    return {"event_type": f"step.{kind}", "index": 0, **fields}
+
+
+def agui(*events: Event) -> list[Event]:
+    return [RUN, *events]
+
+
+def turns(size: int, *events: Callable[[int], Event]) -> list[Event]:
+    return [make(number) for number in range(size) for make in events]
+
+
+def after(size: int, *events: Callable[[int], Event]) -> list[Event]:
+    return [make(number) for make in events for number in range(size)]
+
+
+OPEN = ("a", "[")  # never an object
+CALL = {"id": "c", "function": {"name": "f", "arguments": "{}"}}
+MESSAGE = {"type": "message_start", "message": {"id": "m", "type": "message", "role": "assistant", "content": []}}
+ARGUMENTS = "response.function_call_arguments."
+STEPS: dict[tuple[str, str], Callable[[int], list[Event]]] = {
+    ("choices that speak, then each ends", "chat-completions"): lambda size: after(
+        size, lambda n: chat(n, delta={"content": "a"}), lambda n: chat(n, delta={}, finish_reason="stop")
+    ),
+    ("choices that speak, then each ends", "gemini"): lambda size: after(
+        size, lambda n: gemini(n, content={"parts": [{"text": "a"}]}), lambda n: gemini(n, finishReason="STOP")
+    ),
+    ("parts, then their item ends again and again", "openresponses"): lambda size: after(
+        size,
+        lambda n: {"type": "response.content_part.added", "content_index": n, "part": {"type": "output_text"}},
+        lambda _: content({"type": "message", "id": "m", "content": []}),
+    ),
+    ("unknown items, then pictures without a picture", "openresponses"): lambda size: after(
+        size,
+        lambda n: {**content({"type": "web_search_call"}), "output_index": n},
+        lambda n: {**content({"type": "image_generation_call"}), "output_index": n},
+    ),
+    ("errors, each with another field", "openresponses"): lambda size: after(
+        size, lambda n: {"type": "error", "error": {"message": "m", f"field{n}": 1}}
+    ),
+    ("a call that is open ends again and again", "openresponses"): lambda size: turns(
+        size,
+        lambda n: {"type": f"{ARGUMENTS}delta", "item_id": "f", "output_index": 0, "delta": OPEN[n % 2]},
+        lambda _: {"type": f"{ARGUMENTS}done", "item_id": "f", "output_index": 0, "arguments": ""},
+    ),
+    ("a call that is open ends again and again", "chat-completions"): lambda size: after(
+        size, lambda n: chat_call("{}", n), lambda _: chat(message={"tool_calls": [CALL]})
+    ),
+    ("a call that is open ends again and again", "ai-sdk"): lambda size: [
+        {"type": "tool-input-start", "id": "c", "toolName": "f"},
+        *after(size, lambda n: {"type": "tool-input-delta", "id": "c", "delta": OPEN[n % 2]}),
+        {"type": "tool-input-end", "id": "c"},
+        *after(size, lambda _: {"type": "tool-input-start", "id": "c", "toolName": "f"}),
+    ],
+    ("a call that is open ends again and again", "ag-ui"): lambda size: agui(
+        {"type": "TOOL_CALL_START", "toolCallId": "c", "toolCallName": "f"},
+        {"type": "TOOL_CALL_ARGS", "toolCallId": "c", "delta": "{}"},
+        *after(
+            size,
+            lambda _: {"type": "TOOL_CALL_ARGS", "toolCallId": "c", "delta": " "},
+            lambda _: {
+                "type": "MESSAGES_SNAPSHOT",
+                "messages": [{"id": "m", "role": "assistant", "toolCalls": [CALL]}],
+            },
+        ),
+    ),
+    ("blanks where arguments belong", "chat-completions"): lambda size: after(size, lambda _: chat_call(" ")),
+    ("blanks after an empty object", "chat-completions"): lambda size: [
+        chat_call("{}"),
+        *after(size, lambda _: chat_call(" ")),
+    ],
+    ("questions about one call", "ag-ui"): lambda size: agui(
+        {"type": "TOOL_CALL_START", "toolCallId": "c", "toolCallName": "f"},
+        {"type": "TOOL_CALL_ARGS", "toolCallId": "c", "delta": json.dumps({"a": ["b"] * size})},
+        {
+            **RUN,
+            "type": "RUN_FINISHED",
+            "outcome": {"type": "interrupt", "interrupts": after(size, lambda n: {"id": f"i{n}", "toolCallId": "c"})},
+        },
+    ),
+}
+SEVERAL = 250
+
+
+def _case(kind: str, wire: str, make: Callable[[int], list[Event]]) -> HostileCase:
+    return HostileCase(kind, wire, lambda size: [Row(kind, wire, make(size), None).data()], 1000)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("kind", "wire"), STEPS, ids=str)
+def test_what_an_event_takes_does_not_grow_with_the_events_before_it(kind: str, wire: str) -> None:
+    case = _case(kind, wire, STEPS[kind, wire])
+    _instructions(case, 2)
+    single, double = _instructions(case, SEVERAL), _instructions(case, 2 * SEVERAL)
+    assert double <= MOST_GROWTH * single
+
+
+COPIES: dict[tuple[str, str], Callable[[int], list[Event]]] = {
+    ("deltas that repeat a text which was closed", "openresponses"): lambda size: [
+        {"type": "response.output_text.done", "item_id": "m", "output_index": 0, "text": "a" * size},
+        *after(size, lambda _: {"type": "response.output_text.delta", "item_id": "m", "output_index": 0, "delta": "a"}),
+    ],
+    ("signed pieces of thinking", "anthropic-messages"): lambda size: [
+        MESSAGE,
+        block("start", content_block={"type": "thinking", "thinking": ""}),
+        *after(
+            size,
+            lambda _: block("delta", delta={"type": "thinking_delta", "thinking": "a" * 2000, "signature": "s"}),
+        ),
+    ],
+    ("pieces of a signature", "gemini-interactions"): lambda size: [
+        step("start", step={"type": "thought"}),
+        *after(size, lambda _: step("delta", delta={"type": "thought_signature", "signature": "a" * 2000})),
+    ],
+    ("sources between the words", "gemini-interactions"): lambda size: turns(
+        size,
+        lambda _: step("delta", delta={"type": "text", "text": "a" * 2000}),
+        lambda n: step("delta", delta={"type": "text_annotation", "annotations": [{"url": f"http://a/{n}"}]}),
+    ),
+}
+"""What is copied by one instruction: the time shows it."""
+MANY = {"deltas that repeat a text which was closed": 40_000}
+MOST_SLOWER = 8
+
+
+def _seconds(wire: str, events: list[Event]) -> float:
+    data, taken = Row("", wire, events, None).data(), []  # type: ignore[arg-type]
+    for _ in range(3):
+        reader = StreamReader(wire, StreamOptions(citations=CitationMode.DATA))
+        begun = time.process_time()
+        reader.feed(data)
+        taken.append(time.process_time() - begun)
+    return min(taken)
+
+
+@pytest.mark.parametrize(("kind", "wire"), COPIES, ids=str)
+def test_an_event_copies_nothing_of_those_before_it(kind: str, wire: str) -> None:
+    make, size = COPIES[kind, wire], MANY.get(kind, 1000)
+    assert _seconds(wire, make(4 * size)) <= MOST_SLOWER * _seconds(wire, make(size))
 
 
 # ---- closing marks ----

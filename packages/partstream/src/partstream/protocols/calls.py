@@ -109,11 +109,13 @@ class OpenJson:
         self._in_string = False
         self._skips = False  # whether a backslash hides the next character
         self._was_open = False
+        self._head = ""  # the first signs of all that came, without blanks around each piece
+        self._in_head = 0
 
     @property
     def is_begun(self) -> bool:
         """Whether anything but blanks has come."""
-        return any(not isinstance(piece, str) or (piece and not piece.isspace()) for piece in self.pieces)
+        return bool(self._begins())
 
     @property
     def is_complete(self) -> bool:
@@ -129,12 +131,16 @@ class OpenJson:
     @property
     def is_empty_object(self) -> bool:
         """Whether all that came is `{}`: an opening of some servers, and the arguments of a tool without any."""
-        head = ""
-        for piece in self.pieces:
-            head += piece.strip() if isinstance(piece, str) else "{}" if not piece else "..."
-            if len(head) > len("{}"):
-                return False
-        return head == "{}"
+        return self._begins() == "{}"
+
+    def _begins(self) -> str:
+        """What came, without blanks; no more of it than shows that it is more than `{}`. Each piece is read once."""
+        while len(self._head) <= len("{}") and self._in_head < len(self.pieces):
+            piece = self.pieces[self._in_head]
+            said = piece.strip() if isinstance(piece, str) else "..." if piece else "{}"
+            self._head += said[: len("{}") + 1]
+            self._in_head += 1
+        return self._head
 
     def _scan(self, piece: str) -> None:
         hidden = 0 if self._skips and piece else -1  # the place of a character that a backslash hides
@@ -317,6 +323,9 @@ def _values_in(pieces: list[str], mended: list[str]) -> list[Any] | None:
     return None
 
 
+MOST_READINGS: Final = 16
+"""Events that may end a call whose arguments are no object yet: each time, all that came is read. What is said in more
+of them waits for the end of the answer."""
 _MOST_RESTARTS: Final = 8
 """Pieces, or whole calls, that may say in full what was begun: each is compared with all of the text."""
 

@@ -902,6 +902,8 @@ class Said(NamedTuple):
     ends: bool
 
 
+_MOST_CHOICES: Final = 256
+"""Twice as many as OpenAI's `n` may ask for: each piece of one is held against all others."""
 SPEAKS: Final = Said(speaks=True, calls=NO_CALLS, ends=False)
 """Text and no more, as nearly all pieces are."""
 
@@ -925,6 +927,7 @@ class Choices:
     def __init__(self, said: Callable[[JSONObject], Said]) -> None:
         self.lost: list[tuple[int, JSONObject]] = []
         self._losers: set[int] = set()
+        self._places = {0}
         self._said = said
         self._steps = 0
         self._spoke: dict[int, int] = {}  # by place, the step at which it spoke last
@@ -939,6 +942,9 @@ class Choices:
 
         Args:
             whole: Whether they are whole choices of a document, where some servers repeat an index.
+
+        Raises:
+            AnswerTooLargeError: There are too many choices.
         """
         if len(listed) == 1 and self.is_alone and not index(listed[0], "index"):
             self._watch(0, self._said(listed[0]))
@@ -948,6 +954,9 @@ class Choices:
         places = [max(number or 0, 0) for number in given]
         if len(places) > 1 and (whole or None in given) and len(set(places)) < len(places):
             places = [*range(len(places))]
+        self._places.update(places)
+        if len(self._places) > _MOST_CHOICES:
+            raise AnswerTooLargeError("choices of one answer", _MOST_CHOICES)
         for place, piece in zip(places, listed, strict=True):
             if place in self._losers:
                 continue

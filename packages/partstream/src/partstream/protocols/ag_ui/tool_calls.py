@@ -42,7 +42,16 @@ from partstream.errors import AnswerTooLargeError, ToolArgumentsError
 from partstream.lm.inner_activity import InnerCall, InnerResult, call_data, call_line, result_data, result_line, wish
 from partstream.lm.outputs import EmitText, StreamOptions, StreamOutput, ThinkingMode, Unmapped
 from partstream.lm.parts import thinking_part
-from partstream.protocols.calls import Calls, CompleteCall, KeptIds, OpenJson, check_number, read_pieces, shown_pieces
+from partstream.protocols.calls import (
+    MOST_READINGS,
+    Calls,
+    CompleteCall,
+    KeptIds,
+    OpenJson,
+    check_number,
+    read_pieces,
+    shown_pieces,
+)
 from partstream.protocols.read_response import EmittedPrefix, JSONObject, checksum, identifier, mapping, objects, text
 
 # ---- What goes back to the agent of its own run ----
@@ -98,6 +107,7 @@ class _Call:
     json: OpenJson = field(default_factory=OpenJson)
     encrypted: str | None = None
     is_ended: bool = False
+    readings: int = 0
 
     @property
     def arguments(self) -> str:
@@ -237,7 +247,9 @@ class ToolCalls:
             call = next(known.setdefault(call_id, iter(self._by_id.get(call_id, ()))), None)
             if call is None:
                 call = self._open(_Call(call_id, identifier(function, "name"), identifier(wire, PARENT), self.step))
-            if not call.json.is_begun or read_pieces(call.json.pieces).value is None:
+            call.readings += 1
+            is_read = call.json.is_begun and call.readings <= MOST_READINGS
+            if not call.json.is_begun or (is_read and read_pieces(call.json.pieces).value is None):
                 call.json = OpenJson()
                 call.json.pieces.append(text(function, "arguments"))
 
@@ -415,8 +427,12 @@ _HOW_TO_ALLOW_ALL: Final = "Reply *yes* to allow all of it. Any other reply refu
 
 
 def question(interrupts: list[JSONObject], calls: ToolCalls) -> str:
-    """The question of a run, as Markdown."""
-    said = [_asked(one, calls) for one in interrupts]
+    """The question of a run, as Markdown. A call that several interrupts name is shown once: it may be of any size."""
+    first = {identifier(one, "toolCallId"): place for place, one in reversed([*enumerate(interrupts)])}
+    said = [
+        _asked(one, calls if first[identifier(one, "toolCallId")] == place else None)
+        for place, one in enumerate(interrupts)
+    ]
     if all(_wants_approval(one) for one in interrupts):
         said.append(_HOW_TO_ALLOW if len(interrupts) == 1 else _HOW_TO_ALLOW_ALL)
     else:
@@ -456,8 +472,9 @@ def resume_entries(interrupted: Mapping[str, Any], reply: str) -> list[dict[str,
     return entries
 
 
-def _asked(interrupt: JSONObject, calls: ToolCalls) -> str:
-    call, actions, raw = calls.shown(identifier(interrupt, "toolCallId")), actions_of(interrupt), _raw(interrupt)
+def _asked(interrupt: JSONObject, calls: ToolCalls | None) -> str:
+    call = None if calls is None else calls.shown(identifier(interrupt, "toolCallId"))
+    actions, raw = actions_of(interrupt), _raw(interrupt)
     message = identifier(interrupt, "message")
     if message is None and isinstance(raw, dict) and raw and not actions:  # a field for it, else the whole value
         written = _json(raw)

@@ -235,7 +235,7 @@ class Message:
         piece, is_signed = text(delta, "thinking"), bool(text(delta, "signature"))
         if is_signed:
             self.signature(block, delta, outputs)
-        if is_signed and piece and piece == block.text:
+        if is_signed and piece and block.said_all(piece):
             outputs.append(Unmapped("thinking (repeated)", delta))
         elif piece:
             self._state.emit(outputs)

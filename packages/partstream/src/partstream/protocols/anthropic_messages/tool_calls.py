@@ -84,13 +84,15 @@ class Block(RecentText):
                 self._said.add(self._whole[-1])
         self.pieces.clear()
 
-    @property
-    def text(self) -> str:
-        """All that streamed into it."""
+    def said_all(self, text: str) -> bool:
+        """Whether a text is all that streamed into it."""
         self.fold()
-        if len(self._whole) > 1:
-            self._whole = ["".join(self._whole)]
-        return self._whole[0] if self._whole else ""
+        at = 0
+        for piece in self._whole:
+            if not text.startswith(piece, at):
+                return False
+            at += len(piece)
+        return at == len(text)
 
     @property
     def arguments(self) -> Sequence[Any]:
@@ -110,7 +112,8 @@ class Block(RecentText):
     def close(self, given: JSONObject | None = None) -> JSONObject | None:
         """Makes :attr:`raw`, with the arguments if they are a JSON object, and forgets all else: an answer may
         have hundreds of blocks."""
-        said = "" if self.channel is Channel.INPUT else self.text
+        self.fold()
+        said = "" if self.channel is Channel.INPUT else "".join(self._whole)
         match self.channel:
             case Channel.TEXT if said.strip():
                 cited = {"citations": self.citations} if self.citations else {}
@@ -199,7 +202,7 @@ class Blocks:
         """Closes what is still open, in the order of the opening."""
         still_open = {one for place in self._open.values() for one in place.blocks}
         self._open.clear()
-        return [one for one in self.all if id(one) in still_open]
+        return [one for one in self.all if id(one) in still_open] if still_open else []
 
 
 # ---- Calls ----

@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 from partstream.conversation.turns import canonical_json
 from partstream.errors import ToolArgumentsError
 from partstream.lm.outputs import StreamOutput, Unmapped
-from partstream.protocols.calls import Calls, CompleteCall, OpenJson, check_number, read_pieces
+from partstream.protocols.calls import MOST_READINGS, Calls, CompleteCall, OpenJson, check_number, read_pieces
 from partstream.protocols.read_response import JSONObject, identifier, index, mapping
 
 
@@ -51,9 +51,10 @@ class OpenCall:
         json: The pieces of the arguments; more may follow a whole object all the same.
         place: The index under which it was opened, or None.
         is_echo: Whether it was opened by the name of a whole call again: without arguments it is no call.
+        readings: How often whole messages have found it grown.
     """
 
-    __slots__ = ("extra", "id", "is_echo", "json", "name", "place")
+    __slots__ = ("extra", "id", "is_echo", "json", "name", "place", "readings")
 
     def __init__(self) -> None:
         self.id: str | None = None
@@ -62,6 +63,7 @@ class OpenCall:
         self.place: int | None = None
         self.extra: Mapping[str, Any] | None = None
         self.is_echo = False
+        self.readings = 0
 
     def take(self, delta: CallDelta) -> None:
         """Adds a delta. A name comes whole: servers repeat it, and no observed server splits it."""
@@ -119,6 +121,8 @@ class ToolCalls:
         self._calls: list[OpenCall] = []
         self._by_id: dict[str, OpenCall] = {}
         self._by_index: dict[int, OpenCall] = {}
+        self._grown: dict[OpenCall, None] = {}  # since the last whole message
+        self._contents: set[tuple[str | None, str | bytes]] = set()  # of the calls that such a message found
         self._counted = False
 
     @property
@@ -136,7 +140,11 @@ class ToolCalls:
                 continue
             if delta.id is not None:
                 self._by_id[delta.id] = call
-            call.take(delta)
+            self._take(delta, call)
+
+    def _take(self, delta: CallDelta, call: OpenCall) -> None:
+        self._grown[call] = None
+        call.take(delta)
 
     def _functions(self, wires: Iterable[JSONObject], outputs: list[StreamOutput]) -> Iterator[JSONObject]:
         """The calls of functions; one of a tool of another kind is counted: no request of ours offers any."""
@@ -149,22 +157,28 @@ class ToolCalls:
                 outputs.append(Unmapped(f"tool_calls:{kind}", wire))
 
     def at(self, place: int) -> OpenCall | None:
-        """The call that was opened last under an index, or None."""
-        return self._by_index.get(place)
+        """The call that was opened last under an index, whose arguments grow; or None."""
+        call = self._by_index.get(place)
+        if call is not None:
+            self._grown[call] = None
+        return call
 
     def message(self, wires: Iterable[JSONObject], outputs: list[StreamOutput]) -> None:
-        """Reads the whole calls of a message, except for those that deltas brought."""
-        had = list(self._calls)
-        said = {_content(call.name, call.json.pieces) for call in had}
+        """Reads the whole calls of a message, except for those that events before it brought."""
+        for call in self._grown:
+            call.readings += 1
+            if call.readings <= MOST_READINGS:
+                self._contents.add(_content(call.name, call.json.pieces))
+        self._grown.clear()
         for wire in self._functions(wires, outputs):
             delta = CallDelta(wire)
             arguments = [] if delta.arguments is None else [delta.arguments]
-            if had and _content(delta.name, arguments) in said:
+            if self._contents and _content(delta.name, arguments) in self._contents:
                 continue
             known = None if delta.id is None else self._by_id.get(delta.id)
-            if known is not None and known in had and not known.json.is_complete:
+            if known is not None and known not in self._grown and not known.json.is_complete:
                 known.json = OpenJson()  # the whole call replaces the arguments so far
-                known.take(delta)
+                self._take(delta, known)
             else:
                 self._open(delta)
 
@@ -209,7 +223,7 @@ class ToolCalls:
             self._by_index[delta.index] = call
         if delta.id is not None:
             self._by_id[delta.id] = call
-        call.take(delta)
+        self._take(delta, call)
 
     def _find(self, delta: CallDelta) -> tuple[OpenCall | None, bool]:
         """The call that a delta names, in the order of the rules, and whether the delta opens another one after it."""

@@ -75,17 +75,14 @@ class ShownText(RecentText):
     def __init__(self, mode: CitationMode) -> None:
         super().__init__()
         self._keeps_all = mode is CitationMode.DATA
-        self._runs: list[tuple[bool, list[str]]] = []
-        self._map: _Map | None = None
+        self._new: list[tuple[bool, str]] = []
+        self._map = _Map()
 
     def show(self, piece: str, *, is_said: bool) -> None:
         """Takes the next piece, which the model said or a block shows."""
         self.add(piece)
         if self._keeps_all:
-            self._map = None
-            if not self._runs or self._runs[-1][0] is not is_said:
-                self._runs.append((is_said, []))
-            self._runs[-1][1].append(piece)
+            self._new.append((is_said, piece))
 
     def place(self, start: int, end: int, words: str) -> tuple[int, int] | None:
         """The place of words of the model in all that is shown, in characters from 0; None where they are not found.
@@ -95,10 +92,9 @@ class ShownText(RecentText):
             end: The byte after them.
             words: The words themselves, or an empty text: servers count differently (docs/wires/gemini.md#grounding).
         """
-        if not self._runs:
-            return None
-        if self._map is None:
-            self._map = _Map(self._runs)
+        for is_said, piece in self._new:
+            self._map.add(piece, is_said=is_said)
+        self._new.clear()
         begin, after = self._map.character_at(start), self._map.character_at(end)
         if words and self._map.said[begin:after] != words:
             begin = self._map.said.find(words)
@@ -109,25 +105,36 @@ class ShownText(RecentText):
 
 
 class _Map:
-    """The places of the model's own text: `said`, and its characters."""
+    """The places of the model's own text: `said`, and its characters. It grows: sources may come between its words."""
 
-    def __init__(self, runs: list[tuple[bool, list[str]]]) -> None:
-        said: list[str] = []
+    def __init__(self) -> None:
         self.said_starts, self.shown_starts = [0], [0]  # of each run, in `said`, and in all that is shown
-        said_length = shown_length = 0
-        for is_said, pieces in runs:
-            text = "".join(pieces)
-            if is_said:
-                self.said_starts.append(said_length)
-                self.shown_starts.append(shown_length)
-                said.append(text)
-                said_length += len(text)
-            shown_length += len(text)
-        self.said = "".join(said)
-        self.raw = self.said.encode("utf-8", "surrogatepass")
+        self._said_length = self._shown_length = 0
+        self._goes_on = False  # whether the last piece was the model's own
+        self._said: str | None = None
+        self.raw = bytearray()
         self.characters = [0]  # their number before each block of bytes
-        for start in range(0, len(self.raw), _BLOCK):
-            self.characters.append(self.characters[-1] + _count(self.raw[start : start + _BLOCK]))
+
+    def add(self, piece: str, *, is_said: bool) -> None:
+        """Takes the next piece."""
+        if is_said:
+            if not self._goes_on:
+                self.said_starts.append(self._said_length)
+                self.shown_starts.append(self._shown_length)
+            self._said_length += len(piece)
+            self._said = None
+            self.raw += piece.encode("utf-8", "surrogatepass")
+            for start in range(len(self.characters) * _BLOCK - _BLOCK, len(self.raw) - _BLOCK + 1, _BLOCK):
+                self.characters.append(self.characters[-1] + _count(self.raw[start : start + _BLOCK]))
+        self._goes_on = is_said
+        self._shown_length += len(piece)
+
+    @property
+    def said(self) -> str:
+        """All that the model said."""
+        if self._said is None:
+            self._said = self.raw.decode("utf-8", "surrogatepass")
+        return self._said
 
     def character_at(self, place: int) -> int:
         """The number of characters before a byte."""
@@ -141,7 +148,7 @@ class _Map:
         return self.shown_starts[run] + place - self.said_starts[run]
 
 
-def _count(raw: bytes) -> int:
+def _count(raw: bytes | bytearray) -> int:
     """The number of characters that begin in bytes of UTF-8."""
     return len(raw.translate(None, _CONTINUES))
 

@@ -80,14 +80,16 @@ def read_usage(raw: JSONObject) -> Usage | None:
 
 
 class _Step:
-    """A step that is open: as it began, with what deltas added; `texts` are of its summary, or of arguments."""
+    """A step that is open: as it began, with what deltas added; `texts` are of its summary, or of arguments, and
+    `signatures` the pieces of its signature."""
 
-    __slots__ = ("kind", "texts", "wire")
+    __slots__ = ("kind", "signatures", "texts", "wire")
 
     def __init__(self, wire: JSONObject) -> None:
         self.wire = dict(wire)
         self.kind = text(wire, "type")
         self.texts: list[Any] = Pieces()
+        self.signatures: list[str] = []
 
 
 class InteractionsResponseReader(base.EventReader):
@@ -265,6 +267,8 @@ class InteractionsResponseReader(base.EventReader):
         step = self._open.pop(place, None)
         if step is None:
             return
+        if step.signatures:
+            step.wire[SIGNATURE] = text(step.wire, SIGNATURE) + "".join(step.signatures)
         if step.kind == "function_call":
             self._call(step, outputs)
         elif step.kind == "thought":
@@ -327,7 +331,7 @@ class InteractionsResponseReader(base.EventReader):
             step.texts.append(piece)
 
     def _signature(self, step: _Step, delta: JSONObject, _outputs: _Outputs) -> None:
-        step.wire[SIGNATURE] = text(step.wire, SIGNATURE) + text(delta, SIGNATURE)
+        step.signatures.append(text(delta, SIGNATURE))
 
     def _annotations(self, _step: _Step, delta: JSONObject, outputs: _Outputs) -> None:
         for cited in objects(delta, "annotations"):

@@ -160,22 +160,22 @@ def incomplete_reason(reason: FinishReason | None) -> str:
 
 def failure(*reports: JSONObject) -> UpstreamFailureError:
     """The one error of all reports of a failure."""
-    return ERRORS.read_failure(merged(*reports))
+    fields: JSONObject = {}
+    for report in reports:
+        add_report(fields, report)
+    return ERRORS.read_failure({"error": fields})
 
 
-def merged(*reports: JSONObject) -> JSONObject:
-    """All reports of a failure as one; later reports win.
+def add_report(fields: JSONObject, report: JSONObject) -> None:
+    """Adds what a report of a failure says; later reports win. In place, because a server may report without end.
 
     A report is an `error` event, nested (the specification, and the live OpenAI API) or flat (OpenAI's
     documentation), or the `error` object of a failed response.
     """
-    fields: JSONObject = {}
-    for report in reports:
-        nested = report.get("error")
-        flat = {name: report.get(name) for name in ("code", "message", "param", "retry_after")}
-        inner = nested if isinstance(nested, dict) else {"message": nested}
-        fields |= {name: value for one in (flat, inner) for name, value in one.items() if value not in (None, "")}
-    return {"error": fields}
+    nested = report.get("error")
+    flat = {name: report.get(name) for name in ("code", "message", "param", "retry_after")}
+    inner = nested if isinstance(nested, dict) else {"message": nested}
+    fields |= {name: value for one in (flat, inner) for name, value in one.items() if value not in (None, "")}
 
 
 def _count(source: Any, name: str) -> int | None:

@@ -40,10 +40,10 @@ from partstream.protocols.calls import check_number
 from partstream.protocols.files import Files, picture_in
 from partstream.protocols.openresponses.errors import (
     ERRORS,
+    add_report,
     failure,
     finish_reason,
     mapping,
-    merged,
     sequence,
     text,
     usage,
@@ -67,7 +67,7 @@ class StreamedText(EmittedPrefix):
     continue the sentence (recording `openai-shell-container.1`: "…successfully." becomes "…successfully in the
     container."), and an emitted full stop cannot be taken back. Any further delta is such an event: of a long row of
     marks, only those of the last delta wait. `closed` is set once a closing event has brought the whole text, and
-    `repeats` holds that text as long as deltas may repeat it.
+    `repeats` holds that text as long as deltas may repeat it, with the place to which they have come.
     """
 
     __slots__ = ("closed", "held", "repeats")
@@ -76,7 +76,7 @@ class StreamedText(EmittedPrefix):
         super().__init__()
         self.held = ""
         self.closed = False
-        self.repeats: tuple[str, ...] = ()
+        self.repeats: tuple[tuple[str, int], ...] = ()
 
     def push(self, delta: str) -> str:
         """Adds a delta; returns the text to emit now."""
@@ -111,7 +111,7 @@ class StreamedText(EmittedPrefix):
             return self.release(), False
         missing = whole[self._length :]
         self.held = ""
-        self.repeats = (missing, whole) if missing else (whole,)
+        self.repeats = ((missing, 0), (whole, 0)) if missing else ((whole, 0),)
         if missing:
             self.pieces.append(missing)
         return missing, True
@@ -119,7 +119,7 @@ class StreamedText(EmittedPrefix):
     def is_repeated(self, delta: str) -> bool:
         """Whether a delta only repeats what a closing event has said: from its beginning, or from where the deltas
         before had come to. Such a delta came too late, or came again."""
-        self.repeats = tuple(rest[len(delta) :] for rest in self.repeats if rest.startswith(delta))
+        self.repeats = tuple((said, at + len(delta)) for said, at in self.repeats if said.startswith(delta, at))
         return bool(self.repeats)
 
     def forget(self) -> None:
@@ -336,7 +336,8 @@ class OpenResponsesStream(base.EventReader):
         self._carried_keys: set[Hashable] = set()
         self._compacted = False  # whether the upstream has summarised the conversation
         self._counted: set[tuple[str, int | str | None]] = set()
-        self._failed: JSONObject | None = None  # of all that said that the response failed
+        self._counted_kinds: set[str] = set()
+        self._failed: JSONObject | None = None  # what all reports of its failure said
         self._response: JSONObject = {}  # of the terminal event
         self._response_id: str | None = None
         self._model: str | None = None
@@ -370,6 +371,10 @@ class OpenResponsesStream(base.EventReader):
         ]
         return [{"type": "response.created", "response": document}, *items, {"type": last, "response": document}]
 
+    def end(self, *, whole: bool = False) -> Outputs:  # noqa: D102
+        self._error = None if self._failed is None else failure({"error": self._failed})
+        return super().end(whole=whole)
+
     def _settle(self, outputs: Outputs) -> None:
         self._release(outputs)
         self._calls.emit_bare(outputs)
@@ -394,8 +399,8 @@ class OpenResponsesStream(base.EventReader):
 
     def _report(self, event: JSONObject, outputs: Outputs) -> None:
         self._release(outputs)
-        self._failed = merged(self._failed or {}, event)
-        self._error = failure(self._failed)
+        self._failed = self._failed or {}
+        add_report(self._failed, event)
 
     def _terminal(self, event: JSONObject, outputs: Outputs) -> None:
         said = event["type"].removeprefix("response.")
@@ -419,7 +424,7 @@ class OpenResponsesStream(base.EventReader):
             error = wrong
         self._release(outputs)
         if status == "failed" or error is not None:
-            error = error or failure(self._failed or {}, response)
+            error = error or failure({"error": self._failed or {}}, response)
             self._emit_finish(Outcome.FAILED, FinishReason(UnifiedFinishReason.ERROR, said), outputs, error)
             return
         outputs += self._citations.at_end()
@@ -434,7 +439,7 @@ class OpenResponsesStream(base.EventReader):
         texts = self._messages.match_snapshot(of_kind(output, "message"), RULES_OF_TEXTS)
         texts |= self._reasoning.match_snapshot(of_kind(output, "reasoning"), RULES_OF_TEXTS)
         calls = self._calls.pair(output)
-        seen = {kind for kind, _ in self._counted}
+        seen = frozenset(self._counted_kinds)
         for place, item in enumerate(output):
             kind = identifier(item, "type")
             if place in texts:
@@ -473,13 +478,14 @@ class OpenResponsesStream(base.EventReader):
         key = (kind, identifier(item, "id") if place is None else place)
         if key not in self._counted:
             self._counted.add(key)
+            self._counted_kinds.add(kind)
             self._is_apart = False
             outputs.append(Unmapped(kind, item))
 
     def _picture_done(self, event: JSONObject, outputs: Outputs, item: JSONObject) -> None:
         """Shows the picture that the server made; its drafts come in events of their own, and are no part of it."""
         if identifier(item, "result") is None:
-            if item["type"] not in {kind for kind, _ in self._counted}:
+            if item["type"] not in self._counted_kinds:
                 self._count_item(event, outputs, item)
             return
         self._release(outputs)
@@ -641,6 +647,7 @@ class OpenResponsesStream(base.EventReader):
     def _close_parts(
         self, item: _TextItem, groups: dict[Channel, list[JSONObject]], event: JSONObject, outputs: Outputs
     ) -> None:
+        touched: list[_Slot] = []
         for channel, parts in groups.items():
             found = list(islice(item.channels.get(channel, {}).values(), max(len(parts), 1)))
             if len(found) == 1 and len(parts) > 1:
@@ -655,9 +662,11 @@ class OpenResponsesStream(base.EventReader):
                     found[place].announced = True
                 slot = self._close(found[place], text(part, channel.whole_field), event, outputs)
                 self._close_annotations([part], slot, outputs)
-        for slots in item.channels.values():
-            for slot in slots.values():
-                slot.forget()
+            touched += found
+        if not item.closed:  # the item may be closed again with each event
+            touched = [slot for slots in item.channels.values() for slot in slots.values()]
+        for slot in touched:
+            slot.forget()
 
     def _close_text(self, item: _TextItem, event: JSONObject, outputs: Outputs, wire: JSONObject) -> None:
         """Adds what the whole item says and the events before did not."""
