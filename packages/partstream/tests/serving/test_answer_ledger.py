@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 from partstream import Usage
 from partstream.lm.outputs import Outcome
-from partstream.server import telemetry as answer_ledger
 from partstream.server.clients import AnswerKind, ClientClass, RequestClient
 from partstream.server.telemetry import AnswerLedger, open_answer_ledger
 from partstream.tokens import ledger_file as schema
@@ -129,16 +128,16 @@ def test_old_answers_and_those_beyond_the_size_go(tmp_path: Path, monkeypatch: p
 def test_answers_that_the_disk_is_too_slow_for_are_dropped_and_counted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(answer_ledger, "_MOST_WAITING", 10)
+    monkeypatch.setattr(schema, "_MOST_UNWRITTEN", 10)
     ledger, disk_is_free = AnswerLedger(tmp_path / LEDGER_NAME), Event()
     ledger._thread.submit(disk_is_free.wait, 20)
-    with caplog.at_level(logging.WARNING, "partstream.serving"):
+    with caplog.at_level(logging.WARNING, "partstream.tokens"):
         for number in range(25):  # this never waits, whatever the thread does
             ledger.observe(an_answer(request_id=f"req_{number}"))
         disk_is_free.set()
         ledger.close()
     assert _rows(tmp_path, "request") == [(f"req_{number}",) for number in range(15, 25)]
-    assert "15 answers were not entered into the ledger" in caplog.text
+    assert "15 rows are lost: the disk of the token ledger is too slow, or full" in caplog.text
 
 
 def test_what_an_upstream_has_entered_is_known_to_whoever_runs_the_answer() -> None:

@@ -18,10 +18,8 @@ import logging
 import re
 import time
 from bisect import bisect_left
-from collections import deque
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
-from functools import partial
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Final
 
@@ -35,7 +33,7 @@ from partstream.lm.parts import Usage
 from partstream.server.clients import AnswerKind, ClientClass
 from partstream.settings.kinds import Choice
 from partstream.tokens.ledger import LEDGER_NAME, is_ledger_off
-from partstream.tokens.ledger_file import FORGET_ANSWERS, KEEP_ANSWER, FileThread, LedgerFile
+from partstream.tokens.ledger_file import KEEP_ANSWER, FileThread, LedgerFile
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -210,14 +208,9 @@ def _ended(answer: AnswerObservation) -> str:
 
 _logger = logging.getLogger("partstream.serving")
 
-MOST_DAYS: Final = 400
-"""The days for which an answer is kept: a year, and the month to compare with."""
-_MOST_WAITING: Final = 10_000
-"""The most answers that wait for the thread; the oldest of more are dropped, and the log says how many."""
 _FULL: Final = 1_000
 """The answers that wait for others; with more, they are written at once."""
 _MOST_BYTES: Final = 2**53
-_DAY: Final = 86_400
 
 
 def open_answer_ledger(folder: Path | None = None) -> AnswerLedger | None:
@@ -229,9 +222,8 @@ class AnswerLedger:
     """Writes responses into the ledger's file, which is made with the first one."""
 
     def __init__(self, path: Path) -> None:
-        file = LedgerFile(path)
-        self._rows = _WaitingRows()
-        self._thread = FileThread(self, file, "partstream-answers", partial(self._rows.write, file))
+        self._file = LedgerFile(path)
+        self._thread = FileThread(self, self._file, "partstream-answers", self._file.write)
 
     def observe(self, answer: AnswerObservation) -> None:
         """Enters a response that is over; returns at once.
@@ -241,32 +233,12 @@ class AnswerLedger:
         """
         if not self._thread.is_open or not (answer.provider or answer.outcome is not None):
             return
-        rows = self._rows
-        rows.dropped += len(rows) == _MOST_WAITING
-        rows.append(answer)
-        self._thread.write_soon(is_full=len(rows) >= _FULL)
+        waiting = self._file.add([(KEEP_ANSWER, [_parameters(answer)])])
+        self._thread.write_soon(is_full=waiting >= _FULL)
 
     def close(self) -> None:
         """Writes what waits and closes the file; waits for a limited time, then lets the thread end when it can."""
         self._thread.close()
-
-
-class _WaitingRows(deque["AnswerObservation"]):
-    """The responses that wait for the thread, and how many did in vain."""
-
-    def __init__(self) -> None:
-        super().__init__(maxlen=_MOST_WAITING)
-        self.dropped = 0
-
-    def write(self, file: LedgerFile) -> None:
-        """Writes what waits."""
-        answers = [self.popleft() for _ in range(len(self))]
-        dropped, self.dropped = self.dropped, 0
-        if dropped:
-            _logger.warning("%d answers were not entered into the ledger: its disk is too slow", dropped)
-        if answers:
-            oldest = time.time() - MOST_DAYS * _DAY
-            file.write([(KEEP_ANSWER, [*map(_parameters, answers)]), (FORGET_ANSWERS, [(oldest,)])])
 
 
 def _parameters(answer: AnswerObservation) -> tuple[Any, ...]:

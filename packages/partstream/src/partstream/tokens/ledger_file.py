@@ -152,7 +152,9 @@ COUNT_COMPLETIONS: Final = (
     "INSERT INTO completions (day, shown, accepted) VALUES (?, ?, ?) ON CONFLICT (day) DO UPDATE"
     " SET shown = shown + excluded.shown, accepted = accepted + excluded.accepted"
 )
-FORGET_ANSWERS: Final = "DELETE FROM answers WHERE time < ?"
+_FORGET_ANSWERS: Final = "DELETE FROM answers WHERE time < ?"
+_ANSWER_SECONDS: Final = 400 * 86_400.0
+"""How long an answer is kept: a year, and the month to compare with."""
 CLEAR_ANSWERS: Final = "DELETE FROM answers"
 CLEAR_COMPLETIONS: Final = "DELETE FROM completions"
 CLEAR_USAGE: Final = "DELETE FROM usage"
@@ -252,13 +254,9 @@ class LedgerFile:
             for statement in statements:
                 self._unwritten.append(statement)
                 self._rows += len(statement[1])
-            before = self._lost.bit_length()
             while self._rows > _MOST_UNWRITTEN and len(self._unwritten) > 1:
                 lost = len(self._unwritten.popleft()[1])
                 self._rows, self._lost = self._rows - lost, self._lost + lost
-            if self._lost.bit_length() > before:  # each time that they have doubled
-                said = "problem with the token ledger %s: %d rows that it could not take in time are lost"
-                _logger.warning(said, self.path.name, self._lost)
             return len(self._unwritten)
 
     def write(self, statements: Iterable[Statement] = ()) -> bool:
@@ -267,6 +265,9 @@ class LedgerFile:
         self.add(statements)
         with self._lock:
             taken, self._unwritten, self._rows = self._unwritten, deque(), 0
+            lost, self._lost = self._lost, 0
+        if lost:
+            _logger.warning("%d rows are lost: the disk of the token ledger is too slow, or full", lost)
         if not taken or self._use(lambda connection: self._commit(connection, taken)) is not None:
             return True
         with self._lock:
@@ -325,7 +326,8 @@ class LedgerFile:
         with transaction(connection):
             for sql, same in groupby(statements, key=itemgetter(0)):
                 self._execute(connection, sql, [row for _, rows in same for row in rows])
-            if self._writes % _TRIMMED_EVERY == 0:  # the oldest tenth of each full table goes
+            if self._writes % _TRIMMED_EVERY == 0:  # what is old goes, and the oldest tenth of each full table
+                connection.execute(_FORGET_ANSWERS, (time.time() - _ANSWER_SECONDS,))
                 for table, (capacity, age) in CAPACITIES.items():
                     (rows,) = connection.execute(f"SELECT count(*) FROM {table}").fetchone()  # noqa: S608 - our own
                     if rows > capacity:
