@@ -6,6 +6,7 @@ import socket
 import ssl
 import subprocess
 import sys
+import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import aclosing, asynccontextmanager, suppress
 from functools import partial
@@ -421,7 +422,6 @@ def _at(family: socket.AddressFamily, *place: object) -> tuple[object, ...]:
 def test_an_address_that_refuses_is_followed_by_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
     async def test() -> None:
         async with serving(_echo) as (port, peers), _client() as client:
-            loop = asyncio.get_running_loop()
             with socket.socket() as closed:  # bound, and not listening
                 closed.bind(("127.0.0.1", 0))
                 refusing = closed.getsockname()[1]
@@ -430,7 +430,7 @@ def test_an_address_that_refuses_is_followed_by_the_next(monkeypatch: pytest.Mon
                 async def found(*_args: object, **_named: object) -> list[tuple[object, ...]]:
                     return rows
 
-                monkeypatch.setattr(loop, "getaddrinfo", found)
+                monkeypatch.setattr(http_connection, "looked_up", found)
                 assert (await client.get(f"http://models.test:{port}/")).content == b"ok"
                 assert len(peers) == 1
                 rows[1] = _at(socket.AF_INET6, "::1", refusing)
@@ -440,10 +440,35 @@ def test_an_address_that_refuses_is_followed_by_the_next(monkeypatch: pytest.Mon
     run(test())
 
 
+def test_names_that_take_their_time_to_be_looked_up_take_no_shared_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    may_end, asked = threading.Event(), list[str]()
+
+    def look_up(host: str, *_args: object, **_named: object) -> list[tuple[object, ...]]:
+        asked.append(host)
+        assert may_end.wait(20)
+        raise socket.gaierror(socket.EAI_AGAIN, "Temporary failure in name resolution")
+
+    async def test() -> None:
+        monkeypatch.setattr(socket, "getaddrinfo", look_up)
+        names = [f"models-{number % 40}.test" for number in range(80)]
+        dialling = [asyncio.create_task(DirectTransport(None).dial(("http", one, 80, None), None)) for one in names]
+        try:
+            async with asyncio.timeout(10):
+                while len(asked) < 40:
+                    await asyncio.to_thread(threading.Event)
+            assert not any(one.done() for one in dialling)
+        finally:
+            may_end.set()
+        errors = await asyncio.gather(*dialling, return_exceptions=True)
+        assert {type(one) for one in errors} == {httpx2.ConnectError}
+        assert sorted(asked) == sorted(set(names))  # once for all who wait
+
+    run(test())
+
+
 def test_an_address_that_is_silent_does_not_hold_up_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
     async def test() -> None:
         async with serving(_echo) as (port, _), _client() as client:
-            loop = asyncio.get_running_loop()
             connect = http_connection._connect
             tried: list[object] = []
 
@@ -456,7 +481,7 @@ def test_an_address_that_is_silent_does_not_hold_up_the_next(monkeypatch: pytest
                     await asyncio.Event().wait()
                 await connect(opened, place)
 
-            monkeypatch.setattr(loop, "getaddrinfo", found)
+            monkeypatch.setattr(http_connection, "looked_up", found)
             monkeypatch.setattr(http_connection, "_connect", slow)
             assert (await client.get(f"http://models.test:{port}/")).content == b"ok"
             assert tried == ["127.0.0.9", "127.0.0.1"]

@@ -31,6 +31,7 @@ from itertools import chain, zip_longest
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, cast
 
 from partstream.codec.system import LazyModule
+from partstream.upstream.context import run_in_thread
 
 if TYPE_CHECKING:
     import httpx2 as httpx2  # noqa: PLC0414 - for the modules that share it
@@ -793,11 +794,25 @@ async def _addresses(host: str, port: int) -> list[tuple[socket.AddressFamily, t
         family = socket.AF_INET if address.version == 4 else socket.AF_INET6
         if "%" not in host:  # the system resolves the scope of an address
             return [(family, (host, port))]
-    rows = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    rows = await looked_up(host, port)
     found = list(dict.fromkeys((family, place) for family, _, _, _, place in rows))
     first = [one for one in found if one[0] == found[0][0]]
     second = [one for one in found if one[0] != found[0][0]]
     return [one for one in chain.from_iterable(zip_longest(first, second)) if one is not None]
+
+
+_LOOKUPS: Final[dict[tuple[asyncio.AbstractEventLoop, str, int], asyncio.Task[list[tuple[Any, ...]]]]] = {}
+
+
+async def looked_up(host: str, port: int) -> list[tuple[Any, ...]]:
+    """The rows of `socket.getaddrinfo` for a name: looked up once for all who wait, in a thread of its own. Otherwise
+    silent name servers take all the threads of `asyncio.to_thread`, for which large requests wait."""
+    of = asyncio.get_running_loop(), host, port
+    if (looking := _LOOKUPS.get(of)) is None:
+        look = partial(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM)
+        looking = _LOOKUPS[of] = asyncio.create_task(run_in_thread(look, "partstream-lookup"))
+        looking.add_done_callback(lambda _: _LOOKUPS.pop(of))
+    return await asyncio.shield(looking)
 
 
 async def _connected(family: socket.AddressFamily, place: tuple[object, ...]) -> socket.socket:

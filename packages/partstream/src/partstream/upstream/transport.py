@@ -59,7 +59,7 @@ from partstream.upstream.http import (
     UpstreamHTTP,
     place_of,
 )
-from partstream.upstream.http_connection import PORTS, client_errors, httpx2
+from partstream.upstream.http_connection import PORTS, client_errors, httpx2, looked_up
 
 if TYPE_CHECKING:
     from partstream.protocols.errors import Errors
@@ -941,7 +941,7 @@ async def _checked_address(base_url: str, address: str) -> str:
         raise _NotFetchedError("it holds a user name")
     port = url.port or PORTS[url.scheme]
     # All IP addresses of the host; any of them may be used.
-    rows = await asyncio.get_running_loop().getaddrinfo(url.hostname, port, type=1)  # SOCK_STREAM
+    rows = await looked_up(url.hostname, port)
     found = [ip_address(str(row[4][0]).partition("%")[0]) for row in rows]
     # Scheme, host and port (RFC 6454 section 4).
     own = urlsplit(base_url)
