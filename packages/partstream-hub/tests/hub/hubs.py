@@ -151,7 +151,7 @@ async def rows_of(database: HubDatabase, count: int) -> list[dict[str, Any]]:
     """The rows of the ledger, in their order, once there are as many."""
     store = database.store()
     columns = ("answer_id", "person", "team", "key_id", "model", "client", "session", "outcome", "is_estimated")
-    numbers = ("input_tokens", "output_tokens", "cache_write_tokens", "nanodollars", "status")
+    numbers = ("input_tokens", "output_tokens", "nanodollars", "status")
     names = (*columns, *numbers)
     statement = f"SELECT {', '.join(names)} FROM hub_ledger ORDER BY time, answer_id"  # noqa: S608 - names of ours
     async with asyncio.timeout(WAIT):
