@@ -28,7 +28,7 @@ import logging
 import secrets
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -206,7 +206,7 @@ class ServerState:
         known, admission = await self.catalogue.models(), self.settings.admission
         return known if admission is None else admission.models_of(caller, known)
 
-    async def find_model(self, model_id: str, caller: Caller) -> CataloguedModel:
+    def find_model(self, model_id: str, caller: Caller) -> Coroutine[Any, Any, CataloguedModel]:
         """The model that a request of a caller names.
 
         Raises:
@@ -215,7 +215,7 @@ class ServerState:
         """
         admission = self.settings.admission
         visible = None if admission is None else lambda known: admission.models_of(caller, known)
-        return await self.catalogue.find(model_id, visible)
+        return self.catalogue.find(model_id, visible)
 
     def reply_headers(self, request_id: str) -> tuple[tuple[str, str], ...]:
         """The headers of every reply: the id of the request by the name of each wire, and that state is sealed."""
@@ -442,26 +442,27 @@ class RequestHandler:
 
     async def _read(self) -> tuple[bytes, dict[str, Any]]:
         """The body, and the JSON object in it; empty for no body."""
-        declared = self._body.declared
-        await self.enter_admission(declared)
+        declared, is_admitted = self._body.declared, self._settings.admission is not None
+        if is_admitted:
+            await self.enter_admission(declared)
         held = self.state.held_by(self.caller)
         try:
             body = await self._body.read(hold=held.hold)
-            if declared is None:
+            if is_admitted and declared is None:
                 await self.enter_admission(len(body))
             return body, await self.parsed(body) if body or self._is_answer else {}
         finally:
             if held.size:
                 held.hold(0)
 
-    async def parsed(self, body: bytes) -> dict[str, Any]:
+    def parsed(self, body: bytes) -> Coroutine[Any, Any, dict[str, Any]]:
         """The JSON object of a body, which is read in a thread if it is large, as all else of this request then.
 
         Raises:
             RequestFailedError: It is none, or has too much in it.
         """
         self._is_large = requests.is_large(body)
-        return await self.apart(requests.json_object, body)
+        return self.apart(requests.json_object, body)
 
     async def apart(self, work: Callable[..., T], *arguments: Any) -> T:
         """The result of work on the request: for a large one, done in a thread."""
@@ -656,13 +657,11 @@ class RequestHandler:
             self._settle()
 
     async def _remembered(
-        self, wire: wires.WireRequest, *, generates: bool = True, is_count: bool = False
+        self, served: wires.ServedState, wire: wires.WireRequest, *, generates: bool, is_count: bool
     ) -> tuple[Remembered, PartstreamError | None]:
         """The request with what it refers to; where that is not known here and the upstream may know it, as it came,
         with the reason to refuse it elsewhere."""
-        served, state = self._served_state, self.state
-        if served is None:
-            return Remembered(wire, wire), None
+        state = self.state
         try:
             joined, is_long = await state.memory.remembered(
                 served, wire, self.caller.name, self.recall, self.apart, generates=generates
@@ -690,7 +689,9 @@ class RequestHandler:
     ) -> ForwardingCase:
         """Reads a request with what it refers to, and finds its model."""
         state, served = self.state, self._served_state
-        remembered, refusal = await self._remembered(wire, generates=generates, is_count=is_count)
+        remembered, refusal = Remembered(wire, wire), None
+        if served is not None:
+            remembered, refusal = await self._remembered(served, wire, generates=generates, is_count=is_count)
         self.earlier = remembered.earlier
         if state.is_shared:  # no caller names what an upstream keeps for the account of all
             await self.apart(check_shared, wire.body, () if served is None else served.fields)

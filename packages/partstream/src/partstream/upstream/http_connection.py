@@ -327,7 +327,9 @@ class HTTPConnection(asyncio.Protocol):
             await self._write(data)
             if request.on_sent is not None:
                 request.on_sent()
-            answer, self._arrived = await self._head(request, conversation)
+            came = await self.read()
+            plain = plain_answer(came) if conversation is None else None
+            answer, self._arrived = plain or await self._judged_head(came, conversation or _Conversation(request))
         except BaseException:
             self.abort()
             raise
@@ -363,13 +365,8 @@ class HTTPConnection(asyncio.Protocol):
         if self._waits_for_room:
             self._wake()
 
-    async def _head(self, request: PlainRequest, conversation: _Conversation | None) -> tuple[AnswerHead, bytes]:
-        """The head of the answer, and the bytes after it."""
-        data = await self.read()
-        if conversation is None:
-            if (plain := plain_answer(data)) is not None:
-                return plain
-            conversation = _Conversation(request)
+    async def _judged_head(self, data: bytes, conversation: _Conversation) -> tuple[AnswerHead, bytes]:
+        """The head of the answer, whose first bytes these are, and the bytes after it."""
         while True:
             if not data:
                 raise httpx2.RemoteProtocolError("Server disconnected without sending a response.")
