@@ -323,9 +323,11 @@ def unusable_counts(reported: Mapping[str, object]) -> tuple[str, ...]:
 
 def _find_unusable(reported: Mapping[str, object], prefix: str, found: list[str], depth: int) -> None:
     for name, value in reported.items():
+        if as_count(value, MOST_TAKEN) is not None:  # nearly always
+            continue
         path = f"{prefix}{name}"
-        if isinstance(value, int | float):  # nearly always; whether something is a mapping takes longer to find out
-            if "token" in path.lower() and as_count(value, MOST_TAKEN) is None:
+        if isinstance(value, int | float):  # whether something is a mapping takes longer to find out
+            if "token" in path.lower():
                 found.append(f"{path:.80}: {_shown(value)}")
         elif isinstance(value, Mapping) and depth < _MOST_DEPTH:
             _find_unusable(value, f"{path}.", found, depth + 1)

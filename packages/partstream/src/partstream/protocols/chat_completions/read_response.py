@@ -585,16 +585,21 @@ def read_usage(raw: JSONObject) -> Usage:
     reasoning add up to the total, the output is the sum of the last two (recording xai-text). xAI's cached tokens may
     exceed its prompt tokens, which then leave out the cached ones.
     """
-    given, made, total = (as_count(raw.get(name)) for name in ("prompt_tokens", "completion_tokens", "total_tokens"))
-    cached, written, reasoning = (
-        next((count for path in paths if path[0] in raw and (count := as_count(_at(raw, path))) is not None), None)
-        for paths in (_CACHED, _WRITTEN, _REASONING)
-    )
+    given, made = as_count(raw.get("prompt_tokens")), as_count(raw.get("completion_tokens"))
+    total = as_count(raw.get("total_tokens"))
+    cached, written, reasoning = _first_count(raw, _CACHED), _first_count(raw, _WRITTEN), _first_count(raw, _REASONING)
     if given is not None and made is not None and reasoning and given + made + reasoning == total:
         made += reasoning
     if given is not None and cached is not None and cached > given:
         given += cached
     return Usage(given, made, base.total_of(total, given, made), cached, reasoning, raw, written)
+
+
+def _first_count(raw: JSONObject, paths: tuple[tuple[str, ...], ...]) -> int | None:
+    for path in paths:
+        if path[0] in raw and (count := as_count(_at(raw, path))) is not None:
+            return count
+    return None
 
 
 def _at(raw: Any, path: tuple[str, ...]) -> Any:
