@@ -137,8 +137,9 @@ def http_page() -> str:
     endpoints = endpoints_of(protocols)
     served = [one for one in protocols if any(endpoint.protocol is one for endpoint in endpoints.values())]
     keys = [
-        f"- `{place.header}: {f'{place.scheme.title()} ' if place.scheme else ''}TOKEN`\n"
-        for place in key_places(endpoints.values())
+        f"- `{header}: {f'{word.title()} ' if word else ''}TOKEN`\n"
+        for header, words in key_places(endpoints.values()).items()
+        for word in words
     ]
     own = [f"| {method} | `{path}` | {says} |\n" for method, path, who, says in _OWN if not who]
     closed = [f"| {method} | `{path}` | {who} | {says} |\n" for method, path, who, says in _OWN if who]

@@ -63,7 +63,7 @@ def hub_app(providers: Providers, store: HubStore, settings: HubSettings | None 
             loaded_policy(settings.policy),
             settings.policy_seconds,
             settings.serving.body_bytes,
-            (place.header for place in places),
+            places,
             lambda model_id, caller: application.find_model(model_id, caller),  # noqa: PLW0108 - it is made below
         )
     serving = replace(

@@ -10,7 +10,7 @@ import hmac
 import re
 import secrets
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from hashlib import sha256
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -18,7 +18,7 @@ from typing import Final, NamedTuple
 from partstream.codec.checks import dataclass, field
 from partstream.codec.system import DATA
 from partstream.protocols.failures import FailureKind, ServedFailure
-from partstream.server.clients import Caller, KeyPlace
+from partstream.server.clients import Caller, KeyPlaces, given_keys
 from partstream.server.requests import RequestFailedError
 from partstream.server.settings import ServingSettings
 from partstream.upstream.endpoint import Secret
@@ -99,7 +99,6 @@ def _digest(text: str) -> bytes:
 # ---- Who asks ----
 
 _RETRY_SECONDS: Final = 1.0
-_MOST_CHARACTERS: Final = 400  # the most characters of a header that can hold a key
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,14 +111,10 @@ class HubCaller(Caller):
 class HubAuthenticator:
     """Finds the person of a key, without I/O, in the newest snapshot that the worker has; None before the first."""
 
-    def __init__(
-        self, directory: Callable[[], Directory | None], time: Callable[[], float], places: Iterable[KeyPlace]
-    ) -> None:
+    def __init__(self, directory: Callable[[], Directory | None], time: Callable[[], float], places: KeyPlaces) -> None:
         self._directory = directory
         self._time = time
-        self._schemes: dict[str, tuple[str, ...]] = {}
-        for header, scheme in places:
-            self._schemes[header] = (*self._schemes.get(header, ()), scheme)
+        self._places = places
 
     def __call__(self, headers: Mapping[str, str]) -> HubCaller | None:
         """The caller, if all headers for keys that a request has hold one and the same valid key.
@@ -131,22 +126,13 @@ class HubAuthenticator:
         if directory is None:
             said = "the hub is starting; try again"
             raise RequestFailedError(ServedFailure(FailureKind.OVERLOADED, said, retry_after=_RETRY_SECONDS))
-        given = {self._credential(header, headers[header]) for header in self._schemes if headers.get(header)}
+        given = given_keys(headers, self._places)
         if len(given) != 1:
             return None
         key = verified_key(directory, given.pop(), self._time())
         if key is None:
             return None
         return HubCaller(key.person, key.id, is_owner=directory.people[key.person].is_admin)
-
-    def _credential(self, header: str, value: str) -> str:
-        """What a header gives as a key; the header as it is, which is none, where it has another form."""
-        value = value[:_MOST_CHARACTERS].strip()
-        scheme, _, rest = value.partition(" ")
-        schemes = self._schemes[header]
-        if scheme.lower() in schemes and rest:
-            return rest.strip()
-        return value if "" in schemes else f"{header}: {value}"
 
 
 # ---- The hub ----

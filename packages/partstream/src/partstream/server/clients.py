@@ -19,7 +19,7 @@ import secrets
 from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from partstream.codec.checks import dataclass, field
 from partstream.codec.json_codec import JSONDecodeError, loads
@@ -58,26 +58,36 @@ Authenticator: TypeAlias = Callable[[Mapping[str, str]], Caller | None]
 """Finds the caller by the headers of a request, names in lower case; None where no caller is known."""
 
 
-class KeyPlace(NamedTuple):
-    """A header that holds a key, and the word before the key, such as `bearer`; both in lower case."""
-
-    header: str
-    scheme: str
-
-
 _MARK: Final = "0123456789abcdef"
-_EVERYWHERE: Final = (KeyPlace("authorization", "bearer"), KeyPlace("x-api-key", ""))
+KeyPlaces: TypeAlias = "Mapping[str, tuple[str, ...]]"
+"""The headers that hold a key, each with the words that may be before the key, such as `bearer`; all in lower case."""
+_EVERYWHERE: Final[KeyPlaces] = {"authorization": ("bearer",), "x-api-key": ("",)}
 """Where every wire takes a key."""
+_LONGEST_KEY: Final = 8192
+"""The most characters of a header that are looked at for a key."""
 
 
-def key_places(endpoints: Iterable[Endpoint]) -> tuple[KeyPlace, ...]:
+def key_places(endpoints: Iterable[Endpoint]) -> KeyPlaces:
     """Where the clients of some endpoints put their keys."""
-    found = dict.fromkeys(_EVERYWHERE)
+    found = dict(_EVERYWHERE)
     for endpoint in endpoints:
         for kind in KeyKind:
             for name, value in endpoint.key_headers(_MARK, kind).items():
-                found[KeyPlace(name.lower(), value.partition(_MARK)[0].strip().lower())] = None
-    return tuple(found)
+                header, word = name.lower(), value.partition(_MARK)[0].strip().lower()
+                found[header] = tuple(dict.fromkeys((*found.get(header, ()), word)))
+    return found
+
+
+def given_keys(headers: Mapping[str, str], places: KeyPlaces) -> set[str]:
+    """What the headers of a request give as keys; of one in another form, the header as it is, which is none."""
+    keys = set()
+    for header, words in places.items():
+        if said := headers.get(header):
+            value = said[:_LONGEST_KEY].strip()
+            word, _, rest = value.partition(" ")
+            whole = value if "" in words else f"{header}: {value}"
+            keys.add(rest.strip() if rest and word.lower() in words else whole)
+    return keys
 
 
 class TokenAuthenticator:
@@ -90,7 +100,7 @@ class TokenAuthenticator:
         self._endpoints = endpoints
 
     @cached_property
-    def _places(self) -> tuple[KeyPlace, ...]:
+    def _places(self) -> KeyPlaces:
         """All places; loads all writers of requests, which few servers need: most clients use those of every wire."""
         return key_places(self._endpoints)
 
@@ -98,14 +108,9 @@ class TokenAuthenticator:
         """The caller, if one of the headers holds the key."""
         return self._CALLER if self._has_key(headers, _EVERYWHERE) or self._has_key(headers, self._places) else None
 
-    def _has_key(self, headers: Mapping[str, str], places: Iterable[KeyPlace]) -> bool:
-        is_known = False
-        for header, scheme in places:
-            if (value := headers.get(header)) is not None:
-                said, _, key = value.strip().rpartition(" ")
-                if said.strip().lower() == scheme and key:
-                    is_known |= hmac.compare_digest(key.encode(errors="surrogatepass"), self._expected)
-        return is_known
+    def _has_key(self, headers: Mapping[str, str], places: KeyPlaces) -> bool:
+        keys = [key.encode(errors="surrogatepass") for key in given_keys(headers, places)]
+        return any([hmac.compare_digest(key, self._expected) for key in keys])  # noqa: C419 - each takes as long
 
 
 NOBODY: Final = Caller("")
