@@ -17,8 +17,8 @@ from partstream.protocols.failures import FailureKind, ServedFailure
 from partstream.protocols.protocol import loadable_protocols
 from partstream.server.application import Providers, ServingApp, named_providers
 from partstream.server.clients import Caller, key_places
-from partstream.server.requests import RequestFailedError, endpoints_of
-from partstream.server.settings import OwnerReply, OwnerRequest
+from partstream.server.requests import RequestFailedError, RequestHead, endpoints_of, json_object
+from partstream.server.settings import OwnerReply
 from partstream_hub.admission import HubAdmission, budget_document
 from partstream_hub.budgets import HubWorker
 from partstream_hub.directory import Directory, Policy
@@ -104,7 +104,7 @@ class _HubRoutes:
         self._looking = asyncio.Lock()
         self._waiting = 0
 
-    async def me(self, _request: OwnerRequest, caller: Caller) -> OwnerReply:
+    async def me(self, _request: RequestHead, _body: bytes, caller: Caller) -> OwnerReply:
         """Who asks, which models there are for him, and what is left of his budgets."""
         asking = self._hub.require(caller)
         person, key, rules = asking.person, asking.key, asking.directory.budgets_of(asking.key)
@@ -119,9 +119,9 @@ class _HubRoutes:
         }
         return OwnerReply.json(said, 200, _NO_STORE)
 
-    async def join(self, request: OwnerRequest, _caller: Caller) -> OwnerReply:
+    async def join(self, _request: RequestHead, body: bytes, _caller: Caller) -> OwnerReply:
         """A key for a code, which is worth nothing afterwards. Every code that gives none looks the same."""
-        code = request.json().get("code")
+        code = json_object(body).get("code")
         digest = code_digest(code) if isinstance(code, str) else None
         if digest is None or not await self._takes(digest):
             raise _no_code()

@@ -10,7 +10,7 @@ from partstream import chat_model
 from partstream.protocols.failures import FailureKind, ServedFailure
 from partstream.server.application import app
 from partstream.server.clients import NOBODY
-from partstream.server.requests import RequestFailedError
+from partstream.server.requests import RequestFailedError, json_object
 from partstream.server.settings import OwnerReply, ServingSettings
 from partstream.upstream.endpoint import Secret
 from serving.asgi import ask
@@ -25,8 +25,9 @@ async def parrot(messages, options):
     yield "Hello"
 
 
-async def echo(request, caller):
-    return OwnerReply.json({"path": request.path, "query": request.query, "said": request.json(), "by": caller.name})
+async def echo(request, body, caller):
+    said = json_object(body)
+    return OwnerReply.json({"path": request.path, "query": request.query, "said": said, "by": caller.name})
 
 
 def server(**more):
@@ -61,7 +62,7 @@ def test_a_body_is_a_json_object_within_the_bound(body, status):
 
 
 def test_what_a_route_refuses_is_said_with_its_status():
-    async def refuse(request, caller):
+    async def refuse(request, body, caller):
         raise RequestFailedError(ServedFailure(FailureKind.FORBIDDEN, "Only for admins."))
 
     application = server()

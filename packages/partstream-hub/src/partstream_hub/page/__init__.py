@@ -47,8 +47,8 @@ from partstream.server.pages.usage import (
     tokens,
     tokens_figure,
 )
-from partstream.server.requests import RequestFailedError
-from partstream.server.settings import OwnerHandler, OwnerReply, OwnerRequest
+from partstream.server.requests import RequestFailedError, RequestHead
+from partstream.server.settings import OwnerHandler, OwnerReply
 from partstream.tokens.amounts import DOLLAR, BudgetUnit
 from partstream_hub import usage
 from partstream_hub.budgets import answered
@@ -468,7 +468,7 @@ class HubPage:
                 await answered(closing, self.read_seconds)
         self._thread.shutdown(wait=False, cancel_futures=True)  # a thread whose database is silent never ends
 
-    async def _content(self, request: OwnerRequest, caller: Caller) -> OwnerReply:
+    async def _content(self, request: RequestHead, _body: bytes, caller: Caller) -> OwnerReply:
         days, zone = _asked(request.query)
         share = max(1, self.most_waiting // 4)
         if len(self._waiting) >= self.most_waiting or self._waiting.count(caller.name) >= share:
@@ -513,7 +513,7 @@ class HubPage:
 def _frame(make: Callable[[html.Nonces], str]) -> OwnerHandler:
     """Answers with a frame, whose script and style have a nonce of their own each time."""
 
-    async def show(_request: OwnerRequest, _caller: Caller) -> OwnerReply:
+    async def show(*_: object) -> OwnerReply:
         page = make(html.Nonces(secrets.token_urlsafe(16), connect="'self'"))
         return OwnerReply(page.encode(), html.HTML, headers=(*html.HEADERS, html.FRAMED))
 

@@ -90,7 +90,7 @@ class ServingApp(ServerState):
         """Puts a page at a path, such as `/metrics`, for owners of the server; it is read with `GET`, and with the key
         unless it is open. `page` makes it, given the header `accept` of the request: its content type and its bytes."""
 
-        async def show(request: serving.OwnerRequest, caller: Caller) -> serving.OwnerReply:
+        async def show(request: requests.RequestHead, _body: bytes, caller: Caller) -> serving.OwnerReply:
             if not caller.is_owner:
                 said = "this page shows all users of this server, so only its admins may open it"
                 raise requests.RequestFailedError(ServedFailure(FailureKind.FORBIDDEN, said))

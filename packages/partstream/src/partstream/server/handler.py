@@ -504,10 +504,7 @@ class RequestHandler:
         request = self._request
         caller = NOBODY if route.is_open else self.state.authenticated(request.headers)
         body = await self._body.read(route.most_bytes)
-        asked = serving.OwnerRequest(
-            request.method, request.path, request.query, request.headers, body, request.request_id
-        )
-        said = await route.handler(asked, caller)
+        said = await route.handler(request, body, caller)
         described = (("content-type", said.content_type), ("content-length", str(len(said.body))))
         await self._reply(said.status, said.body, (*described, *said.headers))
 

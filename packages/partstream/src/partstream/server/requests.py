@@ -117,6 +117,7 @@ class RequestHead(NamedTuple):
 
     Attributes:
         path: The path below the mount of the application, percent-encoded, without the query.
+        headers: Its headers, names in lower case; the key is in them.
         has_connection: Whether the reply may have `connection`: in HTTP/2 and later it may not (RFC 9113, 8.2.2).
         direct: What the server can do beside ASGI; None for nothing.
     """
@@ -128,6 +129,9 @@ class RequestHead(NamedTuple):
     request_id: str
     has_connection: bool = True
     direct: DirectReply | None = None
+
+    def __repr__(self) -> str:  # without the headers, which hold a key, and without the query, which may
+        return f"RequestHead({self.method!r}, {self.path!r}, request_id={self.request_id!r})"
 
 
 def request_of(scope: Scope, request_id: str) -> RequestHead:

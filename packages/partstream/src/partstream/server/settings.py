@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias
 
 from partstream.codec.checks import BOOLEAN, Expectation, check_fields, dataclass, field, fields, instance_of, optional
 from partstream.codec.json_codec import dumps
-from partstream.server import requests
 from partstream.server.clients import Authenticator, Caller, RequestClient, local_program
 from partstream.server.origins import is_allowable
 from partstream.upstream.endpoint import Secret
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from partstream.lm.parts import FinishReason, ResponsePart, Usage
     from partstream.protocols.serve import WireRequest
     from partstream.server.models import CataloguedModel
-    from partstream.server.requests import Endpoint
+    from partstream.server.requests import Endpoint, RequestHead
     from partstream.server.stored_answers import SQLiteAnswers
     from partstream.tokens.records import UsageRow
 
@@ -428,26 +427,6 @@ MOST_BYTES: Final = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class OwnerRequest:
-    """A request at a path of the owner's; the names of its headers are in lower case, and the key is in them."""
-
-    method: str
-    path: str
-    query: str
-    headers: Mapping[str, str] = field(repr=False)
-    body: bytes = field(repr=False)
-    request_id: str
-
-    def json(self) -> dict[str, Any]:
-        """The JSON object of the body.
-
-        Raises:
-            RequestFailedError: It is none.
-        """
-        return requests.json_object(self.body)
-
-
-@dataclass(frozen=True, slots=True)
 class OwnerReply:
     """A reply to a request at a path of the owner's."""
 
@@ -462,8 +441,9 @@ class OwnerReply:
         return cls(dumps(value), status=status, headers=headers)
 
 
-OwnerHandler: TypeAlias = "Callable[[OwnerRequest, Caller], Awaitable[OwnerReply]]"
-"""Answers a request of a caller; raises :class:`partstream.server.requests.RequestFailedError` to refuse it."""
+OwnerHandler: TypeAlias = "Callable[[RequestHead, bytes, Caller], Awaitable[OwnerReply]]"
+"""Answers a request with its body of a caller; to refuse it, it raises what ends a request
+(:class:`partstream.server.requests.RequestFailedError`)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,8 @@ from partstream.server.settings import OwnerReply
 if TYPE_CHECKING:
     from partstream.server.clients import Caller
     from partstream.server.handler import ServerState
-    from partstream.server.settings import OwnerHandler, OwnerRequest
+    from partstream.server.requests import RequestHead
+    from partstream.server.settings import OwnerHandler
 
 FRONT: Final = "/"
 SHOWN_CLIENTS: Final = ("codex", "claude", "opencode", "copilot-cli", "qwen-code")
@@ -32,7 +33,7 @@ def front_page(state: ServerState) -> OwnerHandler:
     """Answers with the page, or with the words that programs look for; for everybody."""
     greeting = next(filter(None, (one.greeting for one in state.protocols.values())), _TITLE).encode()
 
-    async def show(request: OwnerRequest, _nobody: Caller) -> OwnerReply:
+    async def show(request: RequestHead, _body: bytes, _nobody: Caller) -> OwnerReply:
         if "text/html" not in request.headers.get("accept", ""):
             return OwnerReply(greeting, "text/plain; charset=utf-8", headers=_HEADERS)
         try:
