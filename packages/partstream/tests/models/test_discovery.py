@@ -25,7 +25,7 @@ from models.server import Clock, ModelServer, serving, until
 from partstream.errors import UpstreamConnectionError, UpstreamError, UpstreamHTTPError, UpstreamProtocolError
 from partstream.upstream import discovery
 from partstream.upstream.configuration import GatewayConfiguration
-from partstream.upstream.discovery import DiskCache, ModelDiscovery
+from partstream.upstream.discovery import DiskCache, ModelList
 from partstream.upstream.model_information import ModelSelection
 from upstreams.upstreams import run
 
@@ -49,7 +49,8 @@ class Discovered:
         self.changes = 0
         self.clock = clock or Clock()
         own = GatewayConfiguration(kept.pop("base_url", server.url), protocol="openresponses", **kept)
-        self.discovery = ModelDiscovery(own, fetch, self._changed, cache, self.clock)
+        self.discovery = ModelList(own, fetch, self._changed, self.clock)
+        self.discovery._cache = cache
 
     def _changed(self) -> None:
         self.changes += 1

@@ -20,10 +20,11 @@ from partstream.codec.redaction import Redactor
 from partstream.errors import UpstreamError
 from partstream.tokens.ledger import open_ledger
 from partstream.upstream.configuration import RetryPolicy
+from partstream.upstream.discovery import ModelList
 from partstream.upstream.endpoint import FixedKey, Secret
 from partstream.upstream.http import UpstreamHTTP
 from partstream.upstream.http_errors import redacted_error
-from partstream.upstream.provider import GatewayProvider, ModelList
+from partstream.upstream.provider import GatewayProvider
 from secret_forms import FORMS, finds
 from testing.clients import WITHOUT_TLS
 from upstreams.upstreams import Answer, ask, configuration, gateway_to, respond, run

@@ -16,7 +16,8 @@ from partstream.conversation.preparation import UNKNOWN_CAPABILITIES, ThinkingFo
 from partstream.errors import UpstreamError, UpstreamHTTPError
 from partstream.protocols.protocol import asked_protocols
 from partstream.upstream.configuration import GatewayConfiguration
-from partstream.upstream.provider import GatewayProvider, ModelList
+from partstream.upstream.discovery import ModelList
+from partstream.upstream.provider import GatewayProvider
 from partstream_devtools.testing.upstream import ReplayUpstream
 from upstreams.upstreams import run
 

@@ -38,12 +38,12 @@ from partstream.runtime.requests import LanguageModelChatResponse
 from partstream.settings.kinds import ConfigurationError, closest_name
 from partstream.settings.known_servers import KeyRequirement, known_server, server_at
 from partstream.settings.row import hidden_url
-from partstream.upstream import detection, http_errors
+from partstream.upstream import detection, discovery, http_errors
 from partstream.upstream.completing import ways_at
 from partstream.upstream.configuration import GatewayConfiguration, RetryPolicy
 from partstream.upstream.context import run_in_thread
-from partstream.upstream.discovery import Fetch, FetchResponse, list_questions, list_refusal, read_catalogue
-from partstream.upstream.endpoint import CredentialError, is_loopback, without_query
+from partstream.upstream.discovery import Fetch, FetchResponse, list_refusal, read_catalogue
+from partstream.upstream.endpoint import CredentialError, is_loopback, own_base_url, without_query
 from partstream.upstream.http import Connections, ConnectionSetupError, UpstreamHTTP
 from partstream.upstream.model_information import known_capabilities
 from partstream.upstream.model_shapes import LLAMA_CPP_PROPS, read_detail
@@ -132,9 +132,9 @@ def _elsewhere(
     places = {}
     for wire in wires:
         if wire is not own and wire.own_base_path and wire.row_at(server) is not None:
-            places[wire.name] = detection.own_base_url(url, wire.own_base_path, paths)
+            places[wire.name] = own_base_url(url, wire.own_base_path, paths)
         elif own.own_base_path and wire is not own and not wire.own_base_path:
-            places[wire.name] = detection.own_base_url(url, _USUAL_BASE_PATH, paths)
+            places[wire.name] = own_base_url(url, _USUAL_BASE_PATH, paths)
     return places
 
 
@@ -397,7 +397,7 @@ async def _server(gateway: GatewayConfiguration, advice: Advice) -> list[Finding
                 fetch = upstream.http.fetch
                 writer = asking(known.protocol)
                 base_path, further_lists = writer.find_model_lists(urlsplit(known.base_url).path)
-                lists = list_questions(base_path, further_lists, writer.models_path)
+                lists = discovery.list_questions(base_path, further_lists, writer.models_path)
                 answers = [await fetch(question.path, {}, None) for question in lists]
                 # The answer that says most: the refusal of a key, even if another list needs none; else a list.
                 refused = (answer for answer in answers if answer.status in (401, 403))
@@ -479,7 +479,7 @@ async def _judged(answer: FetchResponse, gateway: GatewayConfiguration, fetch: F
     if answer.status != 200:
         error = list_refusal(answer, gateway)
         if http_errors.says_path_is_missing(error):
-            helps = await detection.advice_on_missing_list(fetch, gateway)
+            helps = await discovery.advice_on_missing_list(fetch, gateway)
             is_general = helps.startswith(http_errors.GENERAL_BEGINNING)
             error.advise(f"{helps} If so: name models in `models`" if is_general else helps)
         verdict = CheckStatus.WARNING if answer.status in _NO_LIST and not gateway.discovers else CheckStatus.PROBLEM

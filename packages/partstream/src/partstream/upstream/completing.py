@@ -22,7 +22,7 @@ from partstream.lm.provider import FinishingProgress, Progress
 from partstream.protocols.completions import template_for
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.upstream.configuration import CompletionWay, GatewayConfiguration
-from partstream.upstream.detection import with_path
+from partstream.upstream.endpoint import with_path
 from partstream.upstream.http_errors import says_path_is_missing
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ import hashlib
 import logging
 import re
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, suppress
 from datetime import UTC, datetime
 from enum import Enum, auto
@@ -32,83 +32,22 @@ from urllib.parse import urlsplit, urlunsplit
 
 from partstream._version import __version__
 from partstream.codec.checks import dataclass, field, replace
-from partstream.codec.json_codec import JSONDecodeError, dumps, loads
-from partstream.errors import LanguageModelError, UpstreamConnectionError, UpstreamError
+from partstream.codec.json_codec import dumps
+from partstream.errors import UpstreamConnectionError, UpstreamError
 from partstream.protocols.protocol import PROTOCOLS, ServerProtocol, asked_protocols, asking
-from partstream.protocols.serve import MODEL, path_for_model
+from partstream.protocols.serve import path_for_model
 from partstream.settings.known_servers import KNOWN_SERVERS, KnownServer, known_server, server_at
 from partstream.settings.row import hidden_url
-from partstream.upstream import http_errors
+from partstream.upstream import endpoint, http_errors
 from partstream.upstream.context import shared_task
-from partstream.upstream.discovery import MODELS_PATH, FetchResponse, KeptFile, entries_of
-from partstream.upstream.endpoint import without_query
+from partstream.upstream.discovery import FetchResponse, KeptFile, document_in, entries_of, is_list
 from partstream.upstream.http import Connections, UpstreamHTTP
 
 if TYPE_CHECKING:
     from partstream.protocols.errors import Errors
     from partstream.upstream.configuration import GatewayConfiguration
-    from partstream.upstream.discovery import Fetch
 
 _logger = logging.getLogger("partstream.upstreams")
-
-# ---- The base URLs that a person may mean ----
-
-_VERSION: Final = "/v1"
-_MOST_MEANT: Final = 3
-
-
-def base_urls(url: str, endpoints: Iterable[str]) -> tuple[str, ...]:
-    """The base URLs that may be meant, the likeliest first, at most three of them; all are on the host of the URL.
-
-    People copy the URL of an endpoint (`…/v1/chat/completions`), leave `/v1` out, or name the server's own API
-    (`…/api`). A path with a version is taken as it is: `/openai/v1` and `/api/paas/v4` are base URLs.
-    """
-    given = path_of(url)
-    within = without_ending(given, (*endpoints, MODELS_PATH))
-    paths = [within]
-    if not re.search(r"/v\d+(beta\d*|alpha\d*)?(/|$)", within):
-        # The URL of an endpoint that worked elsewhere says itself that there is no version in it.
-        paths.insert(1 if within != given else 0, within + _VERSION)
-    if within != given and given.endswith(MODELS_PATH):
-        paths.append(given)  # Azure's model inference API answers at /models/chat/completions
-    paths.append(_VERSION)
-    return tuple(with_path(url, path) for path in dict.fromkeys(paths))[:_MOST_MEANT]
-
-
-def own_base_url(url: str, own_base_path: str, endpoints: Iterable[str]) -> str:
-    """The base URL of a wire that has a base path of its own, on the host that a URL means.
-
-    In place of the base path of another wire: `…/v1` and `…/api/chat` both mean `…/api`.
-    """
-    path = without_ending(path_of(url), (*endpoints, MODELS_PATH))
-    before = re.sub(r"(?:/(?:v\d+(?:beta\d*|alpha\d*)?|api))+$", "", path)
-    return with_path(url, before + own_base_path)
-
-
-def path_of(url: str) -> str:
-    """The path of a URL without doubled slashes and without one at its end."""
-    return re.sub("/{2,}", "/", urlsplit(url).path).rstrip("/")
-
-
-def without_ending(path: str, endings: Iterable[str]) -> str:
-    """The path without the longest of some endings that it has; an ending may hold `{model}`."""
-    shortest = path
-    for ending in endings:
-        before, has_model, after = ending.partition(MODEL)
-        rest = path.removesuffix(ending)
-        if has_model:
-            # Another method may follow the model: `…/models/m:generateContent`.
-            base, found, name = path.rpartition(before)
-            rest = base if found and "/" not in name and after[:1] in name else path
-        shortest = min(shortest, rest, key=len)
-    return shortest
-
-
-def with_path(url: str, path: str) -> str:
-    """The URL with another path; its query stays, because it may hold a version or a key."""
-    address = urlsplit(url)
-    return urlunsplit((address.scheme, address.netloc, path, address.query, ""))
-
 
 # ---- The protocols to choose from ----
 
@@ -238,7 +177,7 @@ def _presence(answer: FetchResponse, text: str, errors: Errors) -> Presence:
     if lacks_path or re.search(_NO_SUCH_PATH, error.provider_message or ""):
         return Presence.MISSING
     # An error with a status of success, or an answer to nothing. llama.cpp answered 500 to what is missing in a body.
-    if status in _MISSING or _document(answer.body) is not None:
+    if status in _MISSING or document_in(answer.body) is not None:
         return Presence.THERE
     if status < 300:
         return Presence.THERE if text.startswith(("data:", "event:")) else Presence.NO_API
@@ -273,11 +212,6 @@ _OWNERS: Final = {
 """The servers, by the owner that they state for the models that they list."""
 
 
-def is_list(answer: FetchResponse) -> bool:
-    """Whether an answer is a list of models in a known form."""
-    return answer.status == 200 and _entries(answer) is not None
-
-
 def server_of_list(answer: FetchResponse) -> str | None:
     """The name of the known server that a list of models tells by its headers and entries; None for any other."""
     if answer.status != 200:
@@ -294,15 +228,8 @@ def _server_of_headers(headers: Mapping[str, str]) -> str | None:
 
 def _entries(answer: FetchResponse) -> list[Any] | None:
     """The entries of a list of models; None where an answer is none."""
-    listed = entries_of(_document(answer.body))
+    listed = entries_of(document_in(answer.body))
     return None if listed is None else listed[0]
-
-
-def _document(body: bytes) -> Any:
-    try:
-        return loads(body)
-    except JSONDecodeError:
-        return None
 
 
 # ---- The decision ----
@@ -361,7 +288,7 @@ class Round:
 
     def path_of(self, wire: CandidateProtocol) -> str:
         """The path at which a protocol was looked for."""
-        return path_of(self.base_url_of(wire)) + wire.path
+        return endpoint.path_of(self.base_url_of(wire)) + wire.path
 
     def names(self, presence: Presence) -> list[str]:
         """The protocols whose endpoints have answered like this."""
@@ -388,16 +315,16 @@ def decide_by_host(url: str, wires: Sequence[CandidateProtocol]) -> Detected | N
     server = server_at(url)
     if server is None or not server.has_paths_at(_host(url)):
         return None
-    path = without_ending(path_of(url), (*(wire.path for wire in wires), MODELS_PATH))
+    path = endpoint.without_ending(endpoint.path_of(url), (*(wire.path for wire in wires), endpoint.MODELS_PATH))
     known = [(wire, row) for wire in wires for row in wire.rows if row.server == server.name]
-    exact = [(wire, row) for wire, row in known if path_of(row.base_url) == path]
+    exact = [(wire, row) for wire, row in known if endpoint.path_of(row.base_url) == path]
     # A person may leave out the end of the path, or all of it.
-    fitting = exact or [(wire, row) for wire, row in known if path_of(row.base_url).startswith(f"{path}/")]
+    fitting = exact or [(wire, row) for wire, row in known if endpoint.path_of(row.base_url).startswith(f"{path}/")]
     if not fitting:
         return None
     wire, row = min(fitting, key=lambda one: one[1].order)
     reason = _because([f"{_host(url)} is {server.title}"], [one for one, _ in fitting], wire, server, server.title)
-    return Detected(wire.name, with_path(url, path_of(row.base_url)), reason, server=server.name)
+    return Detected(wire.name, endpoint.with_path(url, endpoint.path_of(row.base_url)), reason, server=server.name)
 
 
 def decide(url: str, rounds: Sequence[Round], wires: Sequence[CandidateProtocol]) -> Detected:
@@ -431,8 +358,8 @@ def decide(url: str, rounds: Sequence[Round], wires: Sequence[CandidateProtocol]
 def _nothing_there(url: str, rounds: Sequence[Round], wires: Sequence[CandidateProtocol]) -> Detected:
     """What is left where no endpoint is there: a protocol that was not asked for, by its host or path; else a guess."""
     where = next((one for one in rounds if one.has_list), rounds[0])
-    server, host, path = server_at(url), _host(url), path_of(url)
-    given = with_path(url, path)
+    server, host, path = server_at(url), _host(url), endpoint.path_of(url)
+    given = endpoint.with_path(url, path)
     unasked = _unasked(wires, rounds)
     if server is not None and server.has_host(host) and (known := [one for one in unasked if one.row_at(server)]):
         return Detected(_best(known, server).name, given, f"{host} is {server.title}", server=server.name)
@@ -453,7 +380,7 @@ def _nothing_there(url: str, rounds: Sequence[Round], wires: Sequence[CandidateP
 
 def wires_at_path(path: str, wires: Sequence[CandidateProtocol]) -> list[CandidateProtocol]:
     """The protocols of which a known server has its base URL at this path, which is not the root of the host."""
-    return [wire for wire in wires if path and any(path_of(row.base_url) == path for row in wire.rows)]
+    return [wire for wire in wires if path and any(endpoint.path_of(row.base_url) == path for row in wire.rows)]
 
 
 def _best(wires: Sequence[CandidateProtocol], server: KnownServer | None) -> CandidateProtocol:
@@ -495,8 +422,6 @@ def _host(url: str) -> str:
 
 _SECONDS: Final = 5.0
 """For all requests together: a person waits meanwhile for an answer, or for an error."""
-_LIST_SECONDS: Final = 3.0
-"""For one look: an error is shown after it."""
 
 
 async def detect(configuration: GatewayConfiguration, connections: Connections) -> Detected:
@@ -537,22 +462,6 @@ async def advice_on_protocol(configuration: GatewayConfiguration, connections: C
     return f"did you mean {found.shown_url}?" if found.base_url.rstrip("/") != url.rstrip("/") else ""
 
 
-async def advice_on_missing_list(fetch: Fetch, configuration: GatewayConfiguration) -> str:
-    """Advice for a server without a list of models; looks for one below the path that is usual for the protocol."""
-    url, writer = configuration.base_url, asking(configuration.protocol)
-    usual = writer.own_base_path
-    meant = own_base_url(url, usual, ()) if usual else base_urls(url, ())[0]
-    has_list, path = False, path_of(meant) + writer.models_path
-    if path_of(meant) != path_of(url):
-        try:
-            async with asyncio.timeout(_LIST_SECONDS):
-                has_list = is_list(await fetch(path, {}, None))
-        except (TimeoutError, LanguageModelError) as error:
-            _logger.info("no list of models at %s: %s", path, error)
-    shown = hidden_url(without_query(meant))
-    return f"did you mean {shown}?" if has_list else f"{http_errors.GENERAL_BEGINNING}{usual or _VERSION}?"
-
-
 async def _ask(
     configuration: GatewayConfiguration, connections: Connections, wires: Sequence[CandidateProtocol]
 ) -> list[Round]:
@@ -563,10 +472,10 @@ async def _ask(
     """
     url, endpoints = configuration.base_url, [wire.path for wire in wires]
     probed, own = probed_wires(wires), probed_wires(wires, elsewhere=True)
-    meant = base_urls(url, endpoints)
-    if any(wire not in (*probed, *own) for wire in wires_at_path(path_of(url), wires)):
+    meant = endpoint.base_urls(url, endpoints)
+    if any(wire not in (*probed, *own) for wire in wires_at_path(endpoint.path_of(url), wires)):
         meant = meant[:1]
-    places = {wire.name: own_base_url(url, wire.own_base_path, endpoints) for wire in own}
+    places = {wire.name: endpoint.own_base_url(url, wire.own_base_path, endpoints) for wire in own}
     deadline = asyncio.get_running_loop().time() + _SECONDS
 
     async def ask(base_url: str, asked: Sequence[CandidateProtocol]) -> Round:
@@ -578,7 +487,7 @@ async def _ask(
         wire
         for wire in own
         if wire.row_at(server_at(url)) is not None
-        or without_ending(path_of(url), [wire.path]).endswith(wire.own_base_path)
+        or endpoint.without_ending(endpoint.path_of(url), [wire.path]).endswith(wire.own_base_path)
     ]
     rounds: list[Round] = []
     for base_url in meant:
@@ -624,7 +533,7 @@ async def ask_round(
     def ask(wire: CandidateProtocol, where: str, path: str, body: Mapping[str, Any] | None) -> Awaitable[_Answer]:
         return ask_once(UpstreamHTTP(configuration.spoken(wire.name, where), connections), path, body, deadline)
 
-    questions = [ask(wire, base_url, MODELS_PATH, None) for wire in lists]
+    questions = [ask(wire, base_url, endpoint.MODELS_PATH, None) for wire in lists]
     for wire, where in zip(wires, places, strict=True):
         questions.append(ask(wire, where, wire.probed_path, wire.empty_request))
     answers: list[_Answer] = []
@@ -642,7 +551,7 @@ async def ask_round(
         elif listed is not None and got.status == listed.status >= 500:  # it fails at whatever it is asked
             signs[wire.name] = Sign(Presence.SILENT, f"HTTP {got.status}")
         else:
-            signs[wire.name] = sign_of(got, wire.errors, without_query(where), wire.probed_path)
+            signs[wire.name] = sign_of(got, wire.errors, endpoint.without_query(where), wire.probed_path)
     return Round(base_url, signs, listed, elsewhere)
 
 
@@ -823,13 +732,13 @@ class DetectionFile(KeptFile):
                 **others,
             } if version == __version__ and path[:1] in {"", "/"} and 0 <= now - at <= _FRESH_SECONDS:
                 server = next((one.name for one in KNOWN_SERVERS if one.name == others.get("server")), "")
-                return Detected(protocol, with_path(self._url, path), reason[:_MAX_REASON], server=server)
+                return Detected(protocol, endpoint.with_path(self._url, path), reason[:_MAX_REASON], server=server)
         return None
 
     def save(self, detected: Detected, now: float) -> None:
         """Writes what was found out, and removes the oldest files of this kind where there are too many."""
         found = {name: getattr(detected, name) for name in ("protocol", "reason", "server")}
-        self.write({"version": __version__, "path": path_of(detected.base_url), "at": now, **found})
+        self.write({"version": __version__, "path": endpoint.path_of(detected.base_url), "at": now, **found})
         with suppress(OSError):  # another process cleans too
             folder = self.path.parent.iterdir()
             files = [path for path in folder if re.fullmatch(r"protocol-[0-9a-f]{16}\.json", path.name)]

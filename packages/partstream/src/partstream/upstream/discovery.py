@@ -1,9 +1,11 @@
 """Discovers the models of one upstream: returns the last known list at once, and fetches a new one in the background.
 
-`ModelDiscovery` decides when to ask and which answers to keep. A refresh asks for the list, then, if the list has only
+`ModelList` decides when to ask and which answers to keep. A refresh asks for the list, then, if the list has only
 OpenAI's fields, for the server's native list, then for the details of each model that is offered. `Composition` has
 the records of all answers together, and the further questions that these answers raise; the same answers give the same
-records. :mod:`partstream.upstream.model_shapes` reads the entries. `DiskCache` keeps answers between starts.
+records. :mod:`partstream.upstream.model_shapes` reads the entries. `DiskCache` keeps answers between starts. The
+configured models are offered, or those that are listed, each with its context window where requests set it: Ollama cuts
+a longer prompt without a word, so no limit of prompts may exceed that window.
 
 Servers deviate. Many answer any path with some document, so one that is no list counts as none. A native list may hold
 models that only the native API serves: the first list alone determines which models can be used. Anthropic (`has_more`,
@@ -28,14 +30,17 @@ from partstream import errors
 from partstream.codec.checks import LAST_TIME, as_amount, dataclass, replace
 from partstream.codec.json_codec import JSONDecodeError, dumps, loads
 from partstream.codec.system import make_private_folder, replace_file
-from partstream.conversation.preparation import Fact, Source
+from partstream.conversation.preparation import UNKNOWN_CAPABILITIES, Fact, ModelCapabilities, Source
 from partstream.protocols.protocol import asking
-from partstream.upstream import http_errors, model_shapes
+from partstream.settings.row import hidden_url
+from partstream.upstream import endpoint, http_errors, model_shapes
+from partstream.upstream import model_information as facts
 from partstream.upstream.context import shared_task
 from partstream.upstream.model_information import ModelRecord, is_allowed, merged
 from partstream.upstream.model_shapes import Fields, problem
 
 if TYPE_CHECKING:
+    from partstream.lm.provider import LanguageModelChatInformation
     from partstream.upstream.configuration import GatewayConfiguration
 
 V = TypeVar("V")
@@ -49,8 +54,6 @@ _LONGEST_AWAITED: Final = 2.0
 _NOTHING_THERE: Final = frozenset({404, 405, 410, 501})
 _MAX_FAILURES: Final = 5
 _SHOWN_PROBLEMS: Final = 5
-MODELS_PATH: Final = "/models"
-"""Where nearly every server lists its models, below the path of the base URL."""
 
 
 class FetchResponse(NamedTuple):
@@ -76,21 +79,19 @@ CONCURRENCY: Final = 4
 """Requests about single models at the same time."""
 
 
-class ModelDiscovery:
+class ModelList:
     """The models of one upstream; serves any number of callers on one event loop.
 
     Args:
         on_change: Called when the records differ from the last result of :meth:`records`; not called for a change that
             a waiting caller gets anyway.
-        cache: Where the answers outlive the process, or None.
     """
 
     def __init__(
         self,
         configuration: GatewayConfiguration,
         fetch: Fetch,
-        on_change: Callable[[], object],
-        cache: DiskCache | None = None,
+        on_change: Callable[[], object] = lambda: None,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._configuration = configuration
@@ -101,15 +102,103 @@ class ModelDiscovery:
         self._on_change = on_change
         self._said_failure: str | None = None
         self._said_problems: list[str] = []
-        self._cache = cache
+        self._said_windows: dict[str, Fact[int]] = {}
+        self._cache: DiskCache | None = None
+        if configuration.cache_folder is not None:
+            # The identity of the caller for the upstream: the key or its source, and the headers.
+            key = configuration.api_key.reveal() if configuration.api_key is not None else ""
+            headers = sorted((name.lower(), value) for name, value in configuration.headers.items())
+            account = dumps([key, configuration.key_place, headers])
+            self._cache = DiskCache(configuration.cache_folder, configuration.base_url, account)
         self._clock = clock
         self._known: Answers = {}
         self._is_loaded = False
         self._records: tuple[ModelRecord, ...] | None = None
+        self._pricing: Mapping[str, facts.Pricing] = {}
+        self._capabilities: Mapping[str, ModelCapabilities] = {
+            model.id: facts.stated_capabilities(model) for model in configuration.models
+        }
         self._next_refresh = 0.0
         self._waiting = 0
         self._listing: asyncio.Task[None] | None = None
         self._asking: asyncio.Task[None] | None = None
+
+    async def information(self) -> Sequence[LanguageModelChatInformation]:
+        """The models as VS Code gets them."""
+        if self._configuration.models:
+            return self._configuration.models
+        limits = self._configuration.selection.limits
+        models = await self.offered()
+        self._pricing = {
+            model.record.id: model.record.pricing.value for model in models if model.record.pricing is not None
+        }
+        self._capabilities = {model.record.id: facts.known_capabilities(model.record) for model in models}
+        shown = []
+        for model in models:
+            information, window = facts.information_of(model, limits), model.record.context_window
+            if self._writer.sets_window and window is not None:  # requests set it, so the tooltip states it
+                told = f"Context window: {window.value:,} tokens ({window.origin})"
+                tooltip = "\n".join(filter(None, (information.tooltip, told)))
+                information = replace(information, tooltip=tooltip)
+            shown.append(information)
+        return tuple(shown)
+
+    async def offered(self) -> Sequence[facts.OfferedModel]:
+        """The models with the source of every fact; details of each model arrive after the list."""
+        selection = self._configuration.selection
+        records: tuple[facts.ModelRecord, ...] = ()
+        if self._configuration.discovers:
+            try:
+                listed = await self.records()
+                records = tuple(record for record in listed if record.is_served_at(self._writer.path))
+            except errors.LanguageModelError as error:
+                if isinstance(error, errors.UpstreamError) and http_errors.says_path_is_missing(error):
+                    error.advise(await advice_on_missing_list(self._fetch, self._configuration))
+                if not selection.overrides:
+                    raise
+                _logger.warning("only the configured models are offered: %s", error)
+        return [self._with_window(model) for model in facts.offered_models(records, selection)]
+
+    def _with_window(self, model: facts.OfferedModel) -> facts.OfferedModel:
+        """The model with the context window that requests to it set, where they set one.
+
+        The server cuts a longer prompt without a word, so no limit of prompts exceeds it.
+        """
+        record = model.record
+        if not self._writer.sets_window:
+            return model
+        fact = record.context_window
+        if fact is None or fact.source is not Source.CONFIGURATION:
+            settings = self._configuration.request_settings(record.id)
+            fact = self._writer.choose_window(replace(settings, capabilities=facts.known_capabilities(record)))
+            if fact.source is Source.DETAILS and record.loaded_window is not None:
+                fact = record.loaded_window
+        stated = record.max_input_tokens
+        fits = stated is None or stated.value <= fact.value
+        if self._said_windows.get(record.id) != fact:
+            self._said_windows[record.id] = fact
+            _logger.info("requests to %s set a context window of %s tokens", record.id, fact)
+            if not fits:
+                _logger.warning(
+                    "%s: got a limit of %s tokens for prompts, which exceeds the context window of %s tokens that "
+                    "requests set: prompts get what the window has room for; set a larger numCtx for longer ones",
+                    record.id,
+                    stated,
+                    fact,
+                )
+        record = replace(record, context_window=fact, max_input_tokens=stated if fits else None)
+        return replace(model, record=record)
+
+    def pricing(self, model_id: str) -> facts.Pricing | None:
+        """A person's prices of a model, else those in the last list; None if they are unknown."""
+        selection = self._configuration.selection
+        return (selection.price_of(model_id) if selection.prices else None) or self._pricing.get(model_id)
+
+    def capabilities(self, model_id: str) -> ModelCapabilities:
+        """What the last list says that a model can do."""
+        return self._capabilities.get(model_id, UNKNOWN_CAPABILITIES)
+
+    # ---- what the upstream lists ----
 
     async def records(self) -> tuple[ModelRecord, ...]:
         """The models that are known now; waits only if no list is known, and only for the list.
@@ -324,6 +413,40 @@ def list_refusal(response: FetchResponse, configuration: GatewayConfiguration) -
     return error
 
 
+_LOOK_SECONDS: Final = 3.0
+"""For one look: an error is shown after it."""
+
+
+async def advice_on_missing_list(fetch: Fetch, configuration: GatewayConfiguration) -> str:
+    """Advice for a server without a list of models; looks for one below the path that is usual for the protocol."""
+    url, writer = configuration.base_url, asking(configuration.protocol)
+    usual = writer.own_base_path
+    meant = endpoint.own_base_url(url, usual, ()) if usual else endpoint.base_urls(url, ())[0]
+    has_list, path = False, endpoint.path_of(meant) + writer.models_path
+    if endpoint.path_of(meant) != endpoint.path_of(url):
+        try:
+            async with asyncio.timeout(_LOOK_SECONDS):
+                has_list = is_list(await fetch(path, {}, None))
+        except (TimeoutError, errors.LanguageModelError) as error:
+            _logger.info("no list of models at %s: %s", path, error)
+    if has_list:
+        return f"did you mean {hidden_url(endpoint.without_query(meant))}?"
+    return f"{http_errors.GENERAL_BEGINNING}{usual or endpoint.USUAL_VERSION}?"
+
+
+def is_list(answer: FetchResponse) -> bool:
+    """Whether an answer is a list of models in a known form."""
+    return answer.status == 200 and entries_of(document_in(answer.body)) is not None
+
+
+def document_in(body: bytes) -> Any:
+    """The JSON value of a body; None where it is none."""
+    try:
+        return loads(body)
+    except JSONDecodeError:
+        return None
+
+
 # ---- Composition: the records, and the further questions ----
 
 _NATIVE_LISTS: Final = (
@@ -353,7 +476,7 @@ class FactRequest:
 
 
 def list_questions(
-    base_path: str, further_lists: Iterable[str] = (), models_path: str = MODELS_PATH
+    base_path: str, further_lists: Iterable[str] = (), models_path: str = endpoint.MODELS_PATH
 ) -> tuple[FactRequest, ...]:
     """The questions for lists, best first: the first list with an answer determines the models. Further lists have
     their paths from the root of the host, the first one below that of the base URL."""

@@ -2,7 +2,7 @@
 
 A `Secret` shows its key only on an explicit call. A `CredentialSource` is asked for the key before each request, and
 once more after a refusal; no class here knows a place where keys are kept. A hub is recognised by the form of the keys
-that it gives, wherever it is. The functions on addresses resolve no name.
+that it gives, wherever it is. The functions on addresses resolve no name; they know which base URLs a person may mean.
 
 The presets are made of two tables: the servers (:mod:`partstream.settings.known_servers`) and the rows in the folder
 of each protocol (:attr:`partstream.protocols.protocol.Protocol.spoken_at`).
@@ -21,6 +21,7 @@ from partstream.codec.checks import dataclass, fields, replace
 from partstream.codec.redaction import NotPickled, Redactor, names_a_secret, secrets_in_header
 from partstream.errors import CallerError, LanguageModelError, LanguageModelErrorCode
 from partstream.protocols.protocol import KeyKind, ServerProtocol, spoken_at
+from partstream.protocols.serve import MODEL
 from partstream.settings.kinds import closest_name, shown_name
 from partstream.settings.known_servers import KNOWN_SERVERS, KnownServer, Region
 from partstream.settings.row import SHORTEST_KEY
@@ -212,6 +213,67 @@ def without_query(url: str) -> str:
     """The URL as a message may show it: without its query, which may hold a key."""
     address = urlsplit(url)
     return f"{address.scheme}://{address.netloc}{address.path}"
+
+
+# ---- The base URLs that a person may mean ----
+
+MODELS_PATH: Final = "/models"
+"""Where nearly every server lists its models, below the path of the base URL."""
+USUAL_VERSION: Final = "/v1"
+_MOST_MEANT: Final = 3
+
+
+def base_urls(url: str, endpoints: Iterable[str]) -> tuple[str, ...]:
+    """The base URLs that may be meant, the likeliest first, at most three of them; all are on the host of the URL.
+
+    People copy the URL of an endpoint (`…/v1/chat/completions`), leave `/v1` out, or name the server's own API
+    (`…/api`). A path with a version is taken as it is: `/openai/v1` and `/api/paas/v4` are base URLs.
+    """
+    given = path_of(url)
+    within = without_ending(given, (*endpoints, MODELS_PATH))
+    paths = [within]
+    if not re.search(r"/v\d+(beta\d*|alpha\d*)?(/|$)", within):
+        # The URL of an endpoint that worked elsewhere says itself that there is no version in it.
+        paths.insert(1 if within != given else 0, within + USUAL_VERSION)
+    if within != given and given.endswith(MODELS_PATH):
+        paths.append(given)  # Azure's model inference API answers at /models/chat/completions
+    paths.append(USUAL_VERSION)
+    return tuple(with_path(url, path) for path in dict.fromkeys(paths))[:_MOST_MEANT]
+
+
+def own_base_url(url: str, own_base_path: str, endpoints: Iterable[str]) -> str:
+    """The base URL of a wire that has a base path of its own, on the host that a URL means.
+
+    In place of the base path of another wire: `…/v1` and `…/api/chat` both mean `…/api`.
+    """
+    path = without_ending(path_of(url), (*endpoints, MODELS_PATH))
+    before = re.sub(r"(?:/(?:v\d+(?:beta\d*|alpha\d*)?|api))+$", "", path)
+    return with_path(url, before + own_base_path)
+
+
+def path_of(url: str) -> str:
+    """The path of a URL without doubled slashes and without one at its end."""
+    return re.sub("/{2,}", "/", urlsplit(url).path).rstrip("/")
+
+
+def without_ending(path: str, endings: Iterable[str]) -> str:
+    """The path without the longest of some endings that it has; an ending may hold `{model}`."""
+    shortest = path
+    for ending in endings:
+        before, has_model, after = ending.partition(MODEL)
+        rest = path.removesuffix(ending)
+        if has_model:
+            # Another method may follow the model: `…/models/m:generateContent`.
+            base, found, name = path.rpartition(before)
+            rest = base if found and "/" not in name and after[:1] in name else path
+        shortest = min(shortest, rest, key=len)
+    return shortest
+
+
+def with_path(url: str, path: str) -> str:
+    """The URL with another path; its query stays, because it may hold a version or a key."""
+    address = urlsplit(url)
+    return urlunsplit((address.scheme, address.netloc, path, address.query, ""))
 
 
 # ---- Presets ----

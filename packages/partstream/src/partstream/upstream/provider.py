@@ -2,23 +2,19 @@
 
 `GatewayProvider` is what hosts see. It asks for the list of models and for answers, each in one loop of attempts
 (:mod:`partstream.upstream.attempts`): `_Answering` has the models and protocols that a question may go to, `_Listing`
-the protocols in which a list may be had. One `ProtocolClient` at a time has the models and the sender of one protocol.
-A protocol that is set is never doubted. One that is detected is detected again when its path is missing, and the
-request is sent once more if the finding is another one. `ModelList` offers the configured models, or those that the
-upstream lists, each with its context window where requests set it: Ollama cuts a longer prompt without a word, so no
-limit of prompts may exceed that window.
+the protocols in which a list may be had. One `RequestSender` at a time asks the models of one protocol. A protocol that
+is set is never doubted. One that is detected is detected again when its path is missing, and the request is sent once
+more if the finding is another one.
 """
 
 from __future__ import annotations
 import logging
-from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Coroutine, Iterable, Sequence
 from contextlib import aclosing, asynccontextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.codec.checks import dataclass, replace
-from partstream.codec.json_codec import dumps
-from partstream.conversation.preparation import UNKNOWN_CAPABILITIES, Fact, ModelCapabilities, Source
+from partstream.codec.checks import replace
 from partstream.errors import LanguageModelError, UpstreamError, with_facts
 from partstream.lm.cancellation import CancellationToken, EventEmitter
 from partstream.lm.completions import COMPLETION
@@ -31,14 +27,14 @@ from partstream.settings.known_servers import known_server
 from partstream.tokens import Counters, TokenCount
 from partstream.tokens.accounting import TokenAccounting
 from partstream.tokens.ledger import Ledger
-from partstream.upstream import http_errors, requests
-from partstream.upstream import model_information as facts
+from partstream.upstream import http_errors
 from partstream.upstream.attempts import Asking, Attempts, Sending, carry_out, has_more_room, helps_another_model
 from partstream.upstream.configuration import CaptureMode, GatewayConfiguration, fingerprint_of
 from partstream.upstream.context import IS_ONE_ATTEMPT, current_capture, logging_from, run_here_until_cancelled
-from partstream.upstream.discovery import DiskCache, Fetch, ModelDiscovery
+from partstream.upstream.discovery import ModelList
 from partstream.upstream.forwarding import KeptReply, RawRequest
 from partstream.upstream.http import Connections, OutboundHTTPRequest, UpstreamHTTP
+from partstream.upstream.requests import ForwardingProgress, ModelCall, ModelRequest, RefusedFields, RequestSender
 
 if TYPE_CHECKING:
     from partstream.upstream.completing import Completing, Way
@@ -93,7 +89,7 @@ class GatewayProvider(LanguageModelChatProvider):
             from partstream.upstream.detection import Detector  # noqa: PLC0415 - most upstreams say what they speak
 
             self._detector = Detector(configuration, self._connections)
-        self._clients: dict[tuple[str, str], ProtocolClient] = {}  # that are detected, or complete text
+        self._clients: dict[tuple[str, str], RequestSender] = {}  # that are detected, or complete text
         self._client = None if configuration.is_detected else self._made(configuration)
         self._completing: Completing | None = None
 
@@ -129,7 +125,7 @@ class GatewayProvider(LanguageModelChatProvider):
         captured = current_capture()
         if captured is not None and self.configuration.capture is CaptureMode.OFF:
             captured.leave_out()
-        question = requests.ModelCall(model.id, messages, options, requests.ForwardingProgress(progress), token)
+        question = ModelCall(model.id, messages, options, ForwardingProgress(progress), token)
         with logging_from(self.configuration.log_level):
             await run_here_until_cancelled(self._answer(model, question), token)
 
@@ -146,7 +142,7 @@ class GatewayProvider(LanguageModelChatProvider):
         :class:`partstream.server.models.ForwardingProvider`."""
         with logging_from(self.configuration.log_level):
             try:
-                return await (await self._spoken()).sender.forward_count(model, request)
+                return await (await self._spoken()).forward_count(model, request)
             except LanguageModelError as error:
                 _logger.info("nothing is known of what the server speaks, so it counts nothing: %s", error)
                 return None
@@ -154,7 +150,7 @@ class GatewayProvider(LanguageModelChatProvider):
     @asynccontextmanager
     async def forward_kept(self, model: LanguageModelChatInformation, asked: WireRequest) -> AsyncGenerator[KeptReply]:
         """The upstream's account of an answer that it keeps, see :class:`partstream.server.models.KeepingProvider`."""
-        sender = (await self._spoken()).sender
+        sender = await self._spoken()
         headers = {**sender.writer.document_headers, **asked.headers}
         own, path = sender.configuration.request_settings(model.id).extra_headers, sender.http.base_path + asked.path
         request = OutboundHTTPRequest(asked.method, path, asked.query, None, headers, own)
@@ -217,7 +213,7 @@ class GatewayProvider(LanguageModelChatProvider):
             raise
         return listing.models
 
-    async def _answer(self, model: LanguageModelChatInformation, question: requests.ModelCall) -> None:
+    async def _answer(self, model: LanguageModelChatInformation, question: ModelCall) -> None:
         """Asks for the answer, fallback models included, and passes the end to the progress.
 
         Raises:
@@ -242,7 +238,7 @@ class GatewayProvider(LanguageModelChatProvider):
         if not question.token.is_cancellation_requested:
             progress.answered()
 
-    async def _ask(self, model: LanguageModelChatInformation, question: requests.ModelCall) -> None:
+    async def _ask(self, model: LanguageModelChatInformation, question: ModelCall) -> None:
         """Asks a model, and its fallback models where it fails; completions in the ways that the server has for them.
 
         Raises:
@@ -267,7 +263,7 @@ class GatewayProvider(LanguageModelChatProvider):
         from partstream.upstream.completing import Completing, ways_at  # noqa: PLC0415 - most upstreams only chat
 
         self._completing = self._completing or Completing()
-        ways = ways_at(chat.configuration, chat.sender.server, model.id)
+        ways = ways_at(chat.configuration, chat.server, model.id)
         await self._completing.complete(ways, model.id, question, ask)
 
     async def fallbacks_of(self, model: LanguageModelChatInformation) -> list[LanguageModelChatInformation]:
@@ -285,7 +281,7 @@ class GatewayProvider(LanguageModelChatProvider):
 
     # ---- the protocol, which is never doubted where it is set ----
 
-    async def after(self, error: UpstreamError, client: ProtocolClient) -> ProtocolClient | None:
+    async def after(self, error: UpstreamError, client: RequestSender) -> RequestSender | None:
         """The upstream as it is detected after a path was missing; None with advice in the error if it is no other."""
         if self._detector is None or client.detected is None:
             from partstream.upstream.detection import advice_on_protocol  # noqa: PLC0415 - for an error alone
@@ -303,7 +299,7 @@ class GatewayProvider(LanguageModelChatProvider):
         _logger.warning("asking again at %s: %s; before, %s", found.shown_url, found.says, error.statement)
         return again
 
-    async def _spoken(self) -> ProtocolClient:
+    async def _spoken(self) -> RequestSender:
         """The upstream in the protocol that is set or found out.
 
         Raises:
@@ -315,7 +311,7 @@ class GatewayProvider(LanguageModelChatProvider):
         assert self._client is not None  # noqa: S101 - for the type checker: made at once where nothing is detected
         return self._client
 
-    def _of(self, found: Detected) -> ProtocolClient:
+    def _of(self, found: Detected) -> RequestSender:
         """The upstream as it was found out; the one before, which requests may still use, is closed at the end."""
         before, place = self._client, (found.protocol, found.base_url)
         self._client = client = self._clients.get(place) or self._made(self.configuration.spoken(*place), found)
@@ -325,40 +321,23 @@ class GatewayProvider(LanguageModelChatProvider):
         return client
 
     def _made(
-        self, own: GatewayConfiguration, found: Detected | None = None, chat: ProtocolClient | None = None
-    ) -> ProtocolClient:
+        self, own: GatewayConfiguration, found: Detected | None = None, chat: RequestSender | None = None
+    ) -> RequestSender:
         """The upstream in one protocol, as it was found out or set; or at an endpoint beside that of its chats."""
         fingerprint = fingerprint_of(own.protocol, self.configuration.base_url)
-        http, refused = UpstreamHTTP(own, self._connections), requests.RefusedFields(fingerprint, self._ledger)
+        http, refused = UpstreamHTTP(own, self._connections), RefusedFields(fingerprint, self._ledger)
         models = ModelList(own, http.fetch, self._announce_change) if chat is None else chat.models
-        server = None if chat is None else chat.sender.server
+        server = None if chat is None else chat.server
         if found is not None and found.server:
             server = known_server(found.server)
-
-        def tokens(model: LanguageModelChatInformation, question: requests.ModelCall) -> requests.RequestTokens:
-            pricing = None if self._client is None else self._client.models.pricing(model.id)
-            asked = question.messages, question.options
-            return requests.RequestTokens(self._accounting, model, *asked, pricing, self._announce_change)
-
-        asked_with = own, http, fingerprint, tokens, refused, server, models.capabilities, self.spending
-        return ProtocolClient(own, models, requests.RequestSender(*asked_with), found)
-
-
-@dataclass(slots=True)
-class ProtocolClient:
-    """One upstream in one protocol: its models, and who asks them. `detected` says how the protocol was found out, the
-    last time; None where it was set."""
-
-    configuration: GatewayConfiguration
-    models: ModelList
-    sender: requests.RequestSender
-    detected: Detected | None
+        known = own, http, fingerprint, models, self._accounting, refused, server, self.spending
+        return RequestSender(*known, self._announce_change)
 
 
 class _Spoken(Asking):
     """What an upstream is asked in the protocol that it speaks, as far as that is known."""
 
-    def __init__(self, provider: GatewayProvider, client: ProtocolClient) -> None:
+    def __init__(self, provider: GatewayProvider, client: RequestSender) -> None:
         self._provider = provider
         self.client = client
 
@@ -392,12 +371,12 @@ class _Listing(_Spoken):
 class _Answering(_Spoken):
     """A question to a model, and to its fallback models."""
 
-    def __init__(self, provider: GatewayProvider, client: ProtocolClient, question: requests.ModelCall) -> None:
+    def __init__(self, provider: GatewayProvider, client: RequestSender, question: ModelCall) -> None:
         super().__init__(provider, client)
         self._question = question
         self._others: list[LanguageModelChatInformation] | None = None
         self._model: LanguageModelChatInformation
-        self._request: requests.ModelRequest
+        self._request: ModelRequest
 
     def announce(self, reason: str, seconds: float) -> None:
         self._question.progress.wait(reason, seconds)
@@ -419,14 +398,13 @@ class _Answering(_Spoken):
         return self.begin()
 
     async def begin(self) -> Sending:
-        sender = self.client.sender
+        sender = self.client
         self.errors, self.policy = sender.writer.errors, sender.configuration.retry
         self.credentials = sender.http.credentials
-        if sender.spending is not None and sender.spending.counts_money:
-            models = self.client.models
-            if models.pricing(self._model.id) is None and not self.client.configuration.models:
-                with suppress(LanguageModelError):  # then it has no price, which the request says
-                    await models.information()
+        lacks_price = sender.models.pricing(self._model.id) is None and not sender.configuration.models
+        if sender.spending is not None and sender.spending.counts_money and lacks_price:
+            with suppress(LanguageModelError):  # then it has no price, which the request says
+                await sender.models.information()
         self._request = await sender.open(self._model, self._question)
         if sender.spending is not None:
             await self._request.admit(sender.spending)
@@ -460,103 +438,6 @@ class _Completing(_Answering):
 
     async def redetect(self, error: UpstreamError) -> Sending | None:
         return None
-
-
-class ModelList(ModelDiscovery):
-    """The models of one upstream; `on_change` is called when the list is another than the one that was given last."""
-
-    def __init__(
-        self, configuration: GatewayConfiguration, fetch: Fetch, on_change: Callable[[], object] = lambda: None
-    ) -> None:
-        self._pricing: Mapping[str, facts.Pricing] = {}
-        self._capabilities: Mapping[str, ModelCapabilities] = {
-            model.id: facts.stated_capabilities(model) for model in configuration.models
-        }
-        folder, base_url = configuration.cache_folder, configuration.base_url
-        # The identity of the caller for the upstream: the key or its source, and the headers.
-        key = configuration.api_key.reveal() if configuration.api_key is not None else ""
-        headers = sorted((name.lower(), value) for name, value in configuration.headers.items())
-        account = dumps([key, configuration.key_place, headers])
-        self._said_windows: dict[str, Fact[int]] = {}
-        cache = DiskCache(folder, base_url, account) if folder is not None else None
-        super().__init__(configuration, fetch, on_change, cache)
-
-    async def information(self) -> Sequence[LanguageModelChatInformation]:
-        """The models as VS Code gets them."""
-        if self._configuration.models:
-            return self._configuration.models
-        limits = self._configuration.selection.limits
-        models = await self.offered()
-        self._pricing = {
-            model.record.id: model.record.pricing.value for model in models if model.record.pricing is not None
-        }
-        self._capabilities = {model.record.id: facts.known_capabilities(model.record) for model in models}
-        shown = []
-        for model in models:
-            information, window = facts.information_of(model, limits), model.record.context_window
-            if self._writer.sets_window and window is not None:  # requests set it, so the tooltip states it
-                told = f"Context window: {window.value:,} tokens ({window.origin})"
-                tooltip = "\n".join(filter(None, (information.tooltip, told)))
-                information = replace(information, tooltip=tooltip)
-            shown.append(information)
-        return tuple(shown)
-
-    async def offered(self) -> Sequence[facts.OfferedModel]:
-        """The models with the source of every fact; details of each model arrive after the list."""
-        selection = self._configuration.selection
-        records: tuple[facts.ModelRecord, ...] = ()
-        if self._configuration.discovers:
-            try:
-                listed = await self.records()
-                records = tuple(record for record in listed if record.is_served_at(self._writer.path))
-            except LanguageModelError as error:
-                if isinstance(error, UpstreamError) and http_errors.says_path_is_missing(error):
-                    from partstream.upstream.detection import advice_on_missing_list  # noqa: PLC0415 - as above
-
-                    error.advise(await advice_on_missing_list(self._fetch, self._configuration))
-                if not selection.overrides:
-                    raise
-                _logger.warning("only the configured models are offered: %s", error)
-        return [self._with_window(model) for model in facts.offered_models(records, selection)]
-
-    def _with_window(self, model: facts.OfferedModel) -> facts.OfferedModel:
-        """The model with the context window that requests to it set, where they set one.
-
-        The server cuts a longer prompt without a word, so no limit of prompts exceeds it.
-        """
-        record = model.record
-        if not self._writer.sets_window:
-            return model
-        fact = record.context_window
-        if fact is None or fact.source is not Source.CONFIGURATION:
-            settings = self._configuration.request_settings(record.id)
-            fact = self._writer.choose_window(replace(settings, capabilities=facts.known_capabilities(record)))
-            if fact.source is Source.DETAILS and record.loaded_window is not None:
-                fact = record.loaded_window
-        stated = record.max_input_tokens
-        fits = stated is None or stated.value <= fact.value
-        if self._said_windows.get(record.id) != fact:
-            self._said_windows[record.id] = fact
-            _logger.info("requests to %s set a context window of %s tokens", record.id, fact)
-            if not fits:
-                _logger.warning(
-                    "%s: got a limit of %s tokens for prompts, which exceeds the context window of %s tokens that "
-                    "requests set: prompts get what the window has room for; set a larger numCtx for longer ones",
-                    record.id,
-                    stated,
-                    fact,
-                )
-        record = replace(record, context_window=fact, max_input_tokens=stated if fits else None)
-        return replace(model, record=record)
-
-    def pricing(self, model_id: str) -> facts.Pricing | None:
-        """A person's prices of a model, else those in the last list; None if they are unknown."""
-        selection = self._configuration.selection
-        return (selection.price_of(model_id) if selection.prices else None) or self._pricing.get(model_id)
-
-    def capabilities(self, model_id: str) -> ModelCapabilities:
-        """What the last list says that a model can do."""
-        return self._capabilities.get(model_id, UNKNOWN_CAPABILITIES)
 
 
 @asynccontextmanager

@@ -59,7 +59,8 @@ if TYPE_CHECKING:
     from partstream.protocols.serve import WireRequest
     from partstream.tokens.ledger import Ledger
     from partstream.upstream.configuration import GatewayConfiguration
-    from partstream.upstream.discovery import Fetch, FetchResponse
+    from partstream.upstream.detection import Detected
+    from partstream.upstream.discovery import Fetch, FetchResponse, ModelList
     from partstream.upstream.forwarding import Passage, RawRequest
     from partstream.upstream.model_information import Pricing
     from partstream.upstream.spending import Admission, Spending
@@ -98,8 +99,8 @@ class RequestSender:
         fingerprint: Its identity: a digest, never an address.
         refused: The fields that the models refused before.
         server: The known server that it was found out to be; None for the one at the base URL.
-        capabilities: Gives the known capabilities of a model by its id.
         spending: Admits each request; None where there is no budget and no limit of requests.
+        on_change: Called when the limit of a model has changed.
     """
 
     def __init__(
@@ -107,24 +108,27 @@ class RequestSender:
         configuration: GatewayConfiguration,
         http: UpstreamHTTP,
         fingerprint: str,
-        tokens: Callable[[LanguageModelChatInformation, ModelCall], RequestTokens],
+        models: ModelList,
+        accounting: TokenAccounting,
         refused: RefusedFields,
         server: KnownServer | None,
-        capabilities: Callable[[str], preparation.ModelCapabilities],
         spending: Spending | None,
+        on_change: Callable[[], None],
     ) -> None:
         self.configuration = configuration
+        self.detected: Detected | None = None  # how the protocol was found out, the last time
         self.protocol = PROTOCOLS[configuration.protocol]
         self.writer = asking(configuration.protocol)
         self.http = http
         self.transport = Transport(http, configuration.timeouts)
         self.counts = UpstreamCounts(http.fetch, http.base_path, self.writer.count)
         self.fingerprint = fingerprint
-        self.tokens = tokens
+        self.models = models
+        self.accounting = accounting
+        self.on_change = on_change
         self.refused = refused
         self.spending = spending
         self.server = server or server_at(configuration.base_url)
-        self._capabilities = capabilities
         self._said: set[str] = set()
         self._completed_settings: dict[str, tuple[object, preparation.RequestSettings]] = {}
 
@@ -169,7 +173,7 @@ class RequestSender:
         opened = raw.opened(Origin(self.fingerprint, model.id), seals=self.http.seals)
         if opened is None:
             return raw, Obstacle.OWN_STATE
-        reads = self._capabilities(model.id).reads_tool_choice
+        reads = self.models.capabilities(model.id).reads_tool_choice
         path = self.writer.path
         return opened, obstacle_at(opened, asked, self.configuration, path, model.id, reads_tool_choice=reads)
 
@@ -177,7 +181,7 @@ class RequestSender:
         self, settings: preparation.RequestSettings, model: LanguageModelChatInformation
     ) -> preparation.RequestSettings:
         """The settings of requests to a model, with what is known of the model and the server."""
-        made_of = settings, self._capabilities(model.id), model
+        made_of = settings, self.models.capabilities(model.id), model
         known = self._completed_settings.get(model.id)
         if known is None or known[0] != made_of:
             whole = replace(settings, capabilities=made_of[1])
@@ -202,7 +206,7 @@ class RequestSender:
         Raises:
             RequestNotExpressibleError: The model must call one of them.
         """
-        if not options.tools or not self._capabilities(model_id).drops_tools:
+        if not options.tools or not self.models.capabilities(model_id).drops_tools:
             return
         if options.tool_mode is ToolMode.REQUIRED:
             expected = f"ToolMode.AUTO: {_DROPS_TOOLS}"
@@ -235,7 +239,8 @@ class ModelRequest:
         self._model = model
         self._question = question
         self._weight = weight
-        self._tokens = sender.tokens(model, question)
+        asked, pricing = (question.messages, question.options), sender.models.pricing(model.id)
+        self._tokens = RequestTokens(sender.accounting, model, *asked, pricing, sender.on_change)
         self._tokens.weight = weight
         self._passage: Passage | None = None
         self.admission: Admission | None = None  # None without limits

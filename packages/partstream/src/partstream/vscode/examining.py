@@ -23,8 +23,8 @@ from partstream.vscode.gateway import GatewayLoader, GatewaySurroundings
 
 if TYPE_CHECKING:
     from partstream.upstream.configuration import GatewayConfiguration
+    from partstream.upstream.discovery import ModelList
     from partstream.upstream.model_information import ModelRecord, OfferedModel
-    from partstream.upstream.provider import ModelList
     from partstream.vscode import rpc_types as wire
     from partstream.vscode.hosted import HostedProvider
 

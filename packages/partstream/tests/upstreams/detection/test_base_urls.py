@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from partstream.upstream.detection import base_urls, own_base_url
+from partstream.upstream.endpoint import base_urls, own_base_url
 from rows import one_test_for
 
 ENDPOINTS = ("/responses", "/chat/completions", "/messages", "/models/{model}:streamGenerateContent", "/chat")

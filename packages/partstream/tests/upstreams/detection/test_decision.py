@@ -15,7 +15,6 @@ from partstream.upstream.detection import (
     Presence,
     Round,
     Sign,
-    base_urls,
     decide,
     decide_by_host,
     is_last,
@@ -23,6 +22,7 @@ from partstream.upstream.detection import (
     probed_wires,
 )
 from partstream.upstream.discovery import FetchResponse
+from partstream.upstream.endpoint import base_urls
 from rows import one_test_for
 
 RESPONSES = CandidateProtocol("openresponses", "OpenResponses", "/responses", {}, OPENRESPONSES, COMMON_ERRORS)

@@ -6,8 +6,8 @@ import pytest
 
 from partstream.codec.json_codec import dumps
 from partstream.protocols.errors import COMMON_ERRORS
-from partstream.upstream.detection import Presence, is_list, server_of_list, sign_of
-from partstream.upstream.discovery import FetchResponse
+from partstream.upstream.detection import Presence, server_of_list, sign_of
+from partstream.upstream.discovery import FetchResponse, is_list
 from rows import one_test_for
 
 BASE = "http://h.example:8080/v1"
