@@ -316,7 +316,7 @@ def shared_task(
     running: asyncio.Task[V] | None, run: Callable[..., Coroutine[Any, Any, V]], *arguments: Any
 ) -> asyncio.Task[V]:
     """The task that runs already, or a new one. Its callers wait for it with `asyncio.shield`: one that stops waiting
-    does not stop it, and a failure that nobody waits for any more is taken."""
+    does not stop it, and a failure that no caller waits for any more is taken."""
     if running is not None and not running.done() and running.get_loop() is asyncio.get_running_loop():
         return running
     task = asyncio.create_task(run(*arguments))
