@@ -22,7 +22,7 @@ from partstream.lm.provider import FinishingProgress, Progress
 from partstream.protocols.completions import template_for
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.upstream.configuration import CompletionWay, GatewayConfiguration
-from partstream.upstream.endpoint import with_path
+from partstream.upstream.endpoint import url_on_host
 from partstream.upstream.http_errors import says_path_is_missing
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def _way(kind: CompletionWay, base_url: str, server: str) -> Way:
         path = re.sub(r"(?:/v\d+|/api)*$", "", path) + _OUTSIDE[kind]
     elif path.endswith("/api"):
         path = f"{path.removesuffix('/api')}/v1"
-    return Way(kind, f"completions-{kind.value}", with_path(base_url, path))
+    return Way(kind, f"completions-{kind.value}", url_on_host(base_url, path))
 
 
 _REFUSALS: Final = frozenset({400, 404, 405, 410, 415, 422, 501})

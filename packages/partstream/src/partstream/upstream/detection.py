@@ -324,7 +324,7 @@ def decide_by_host(url: str, wires: Sequence[CandidateProtocol]) -> Detected | N
         return None
     wire, row = min(fitting, key=lambda one: one[1].order)
     reason = _because([f"{_host(url)} is {server.title}"], [one for one, _ in fitting], wire, server, server.title)
-    return Detected(wire.name, endpoint.with_path(url, endpoint.path_of(row.base_url)), reason, server=server.name)
+    return Detected(wire.name, endpoint.url_on_host(url, endpoint.path_of(row.base_url)), reason, server=server.name)
 
 
 def decide(url: str, rounds: Sequence[Round], wires: Sequence[CandidateProtocol]) -> Detected:
@@ -359,7 +359,7 @@ def _nothing_there(url: str, rounds: Sequence[Round], wires: Sequence[CandidateP
     """What is left where no endpoint is there: a protocol that was not asked for, by its host or path; else a guess."""
     where = next((one for one in rounds if one.has_list), rounds[0])
     server, host, path = server_at(url), _host(url), endpoint.path_of(url)
-    given = endpoint.with_path(url, path)
+    given = endpoint.url_on_host(url, path)
     unasked = _unasked(wires, rounds)
     if server is not None and server.has_host(host) and (known := [one for one in unasked if one.row_at(server)]):
         return Detected(_best(known, server).name, given, f"{host} is {server.title}", server=server.name)
@@ -732,7 +732,7 @@ class DetectionFile(KeptFile):
                 **others,
             } if version == __version__ and path[:1] in {"", "/"} and 0 <= now - at <= _FRESH_SECONDS:
                 server = next((one.name for one in KNOWN_SERVERS if one.name == others.get("server")), "")
-                return Detected(protocol, endpoint.with_path(self._url, path), reason[:_MAX_REASON], server=server)
+                return Detected(protocol, endpoint.url_on_host(self._url, path), reason[:_MAX_REASON], server=server)
         return None
 
     def save(self, detected: Detected, now: float) -> None:

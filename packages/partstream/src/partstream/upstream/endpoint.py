@@ -238,7 +238,7 @@ def base_urls(url: str, endpoints: Iterable[str]) -> tuple[str, ...]:
     if within != given and given.endswith(MODELS_PATH):
         paths.append(given)  # Azure's model inference API answers at /models/chat/completions
     paths.append(USUAL_VERSION)
-    return tuple(with_path(url, path) for path in dict.fromkeys(paths))[:_MOST_MEANT]
+    return tuple(url_on_host(url, path) for path in dict.fromkeys(paths))[:_MOST_MEANT]
 
 
 def own_base_url(url: str, own_base_path: str, endpoints: Iterable[str]) -> str:
@@ -248,7 +248,7 @@ def own_base_url(url: str, own_base_path: str, endpoints: Iterable[str]) -> str:
     """
     path = without_ending(path_of(url), (*endpoints, MODELS_PATH))
     before = re.sub(r"(?:/(?:v\d+(?:beta\d*|alpha\d*)?|api))+$", "", path)
-    return with_path(url, before + own_base_path)
+    return url_on_host(url, before + own_base_path)
 
 
 def path_of(url: str) -> str:
@@ -268,12 +268,6 @@ def without_ending(path: str, endings: Iterable[str]) -> str:
             rest = base if found and "/" not in name and after[:1] in name else path
         shortest = min(shortest, rest, key=len)
     return shortest
-
-
-def with_path(url: str, path: str) -> str:
-    """The URL with another path; its query stays, because it may hold a version or a key."""
-    address = urlsplit(url)
-    return urlunsplit((address.scheme, address.netloc, path, address.query, ""))
 
 
 # ---- Presets ----
