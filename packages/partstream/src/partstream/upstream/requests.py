@@ -164,7 +164,8 @@ class RequestSender:
             return None
         settings = self.configuration.request_settings(model.id)
         question, content = opened.wire(model.id, {}, self.writer.document_headers)
-        return await self.counts.document(question, content, settings.extra_headers)
+        found = await self.counts.answer(question, content, settings.extra_headers)
+        return None if found is None else found[1]
 
     def _judged(
         self, model: LanguageModelChatInformation, raw: RawRequest, asked: tuple[object, object]
@@ -997,17 +998,14 @@ class UpstreamCounts:
         question = self._endpoint.question(request)
         size = LARGE_BYTES + is_long(question.body)
         document = await in_thread(size, body_document, question.body, dumps_in_pieces)
-        found = await self._counted(question, document, headers)
+        found = await self.answer(question, document, headers)
         return None if found is None else TokenCount(found[0], CountSource.COUNTED)
 
-    async def document(self, question: WireRequest, content: bytes, headers: Mapping[str, str]) -> bytes | None:
-        """The document of a count, as the upstream gives it to a question of its wire; None as for :meth:`count`."""
-        found = await self._counted(question, content, headers)
-        return None if found is None else found[1]
-
-    async def _counted(
+    async def answer(
         self, question: WireRequest, content: bytes, headers: Mapping[str, str]
     ) -> tuple[int, bytes] | None:
+        """A count, and the document in which the upstream gives it to a question of its wire; None as for
+        :meth:`count`."""
         if self._endpoint is None or self.failures >= _MOST_FAILURES:
             return None
         path = self._base_path + question.path + (f"?{question.query}" if question.query else "")
