@@ -43,7 +43,7 @@ from partstream.upstream.completing import ways_at
 from partstream.upstream.configuration import GatewayConfiguration, RetryPolicy
 from partstream.upstream.context import run_in_thread
 from partstream.upstream.discovery import Fetch, FetchResponse, list_refusal, read_catalogue
-from partstream.upstream.endpoint import CredentialError, is_loopback, own_base_url, without_query
+from partstream.upstream.endpoint import USUAL_VERSION, CredentialError, is_loopback, own_base_url, without_query
 from partstream.upstream.http import Connections, ConnectionSetupError, UpstreamHTTP
 from partstream.upstream.model_information import known_capabilities
 from partstream.upstream.model_shapes import LLAMA_CPP_PROPS, read_detail
@@ -118,9 +118,6 @@ async def examine_endpoints(
     return [Finding("endpoint", CheckStatus.PROBLEM, says, advice)], False
 
 
-_USUAL_BASE_PATH: Final = "/v1"
-
-
 def _elsewhere(
     url: str, own: detection.CandidateProtocol, wires: Sequence[detection.CandidateProtocol]
 ) -> dict[str, str]:
@@ -134,7 +131,7 @@ def _elsewhere(
         if wire is not own and wire.own_base_path and wire.row_at(server) is not None:
             places[wire.name] = own_base_url(url, wire.own_base_path, paths)
         elif own.own_base_path and wire is not own and not wire.own_base_path:
-            places[wire.name] = own_base_url(url, _USUAL_BASE_PATH, paths)
+            places[wire.name] = own_base_url(url, USUAL_VERSION, paths)
     return places
 
 

@@ -27,7 +27,7 @@ from partstream.errors import UpstreamError, UpstreamProtocolError
 from partstream.settings.kinds import ConfigurationError, is_http_url
 from partstream.settings.row import hidden_url
 from partstream.tokens.amounts import BudgetUnit
-from partstream.upstream.endpoint import Secret, is_hub_key, is_loopback, with_scheme
+from partstream.upstream.endpoint import USUAL_VERSION, Secret, is_hub_key, is_loopback, with_scheme
 from partstream.upstream.http import UpstreamHTTP
 from partstream.upstream.http_errors import content_type_error, http_error, redacted_error
 
@@ -185,7 +185,6 @@ def _tokens(count: int) -> str:
 JOIN_PATH: Final = "/hub/v1/join"
 ASKING_SECONDS: Final = 20.0
 """The most seconds for an answer: a person waits for it."""
-_VERSION: Final = "/v1"
 _MOST_NAME: Final = 80
 _GONE: Final = frozenset({400, 401, 403, 404, 409, 410})
 """What a hub answers to a code that it does not take."""
@@ -244,7 +243,7 @@ async def _document_of(configuration: GatewayConfiguration, path: str, body: Map
     """What a hub answers at a path below its address, within the time that a person waits."""
     try:
         async with aclosing(UpstreamHTTP(configuration)) as http, asyncio.timeout(ASKING_SECONDS):
-            path = http.base_path.removesuffix(_VERSION) + path
+            path = http.base_path.removesuffix(USUAL_VERSION) + path
             response = await http.fetch(path, {}, None if body is None else dumps(body))
     except TimeoutError as error:
         raise UpstreamError(f"the hub did not answer within {ASKING_SECONDS:g} s") from error
@@ -278,7 +277,7 @@ EDITOR_AUTHORITY: Final = "partstream.partstream"
 """The extension in a link to VS Code: its publisher and its name."""
 JOIN_PAGE: Final = "/hub/join"
 """The page of a hub that a join link opens in a browser."""
-_PARTS: Final = (JOIN_PAGE, "/hub", _VERSION)
+_PARTS: Final = (JOIN_PAGE, "/hub", USUAL_VERSION)
 """What a person may copy along with the address, with or without a slash after it."""
 _EDITOR_SCHEMES: Final = frozenset({"vscode", "vscode-insiders", "vscodium", "code-oss", "cursor", "windsurf"})
 _LONGEST: Final = 300
@@ -326,7 +325,7 @@ def hub_address(text: str, where: str = "the address of the hub", *, allow_insec
 
 def base_url_of(hub: str) -> str:
     """The base URL of a hub for programs that ask its models."""
-    return hub + _VERSION
+    return hub + USUAL_VERSION
 
 
 def join_code(text: str, where: str = "the join code") -> Secret:
