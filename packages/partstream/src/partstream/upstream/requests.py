@@ -17,7 +17,6 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import suppress
 from decimal import Decimal, InvalidOperation
 from functools import partial
 from secrets import token_hex
@@ -25,7 +24,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream import errors
 from partstream.codec.checks import MOST_DOLLARS, as_amount, as_count, dataclass, narrow, replace, unusable_counts
-from partstream.codec.json_codec import JSONDecodeError, loads
 from partstream.codec.limits import LARGE_BYTES, dumps_in_pieces, is_long
 from partstream.conversation import preparation, turns
 from partstream.conversation.media import is_address
@@ -44,6 +42,7 @@ from partstream.tokens.amounts import usage_cost
 from partstream.tokens.counting import weight_of
 from partstream.upstream.attempts import MOST_PAUSES, Attempts, Sending
 from partstream.upstream.context import in_thread, report_dropped
+from partstream.upstream.discovery import document_in
 from partstream.upstream.forwarding import Obstacle, PassingProgress, obstacle_at, says_something
 from partstream.upstream.http import UpstreamHTTP
 from partstream.upstream.http_errors import advise_on_key
@@ -1026,11 +1025,9 @@ class UpstreamCounts:
 
 def _tokens_in(answer: FetchResponse, path: str, field: str) -> int:
     """The count in an answer: `{"input_tokens": 14}`."""
-    if answer.status == 200:
-        with suppress(JSONDecodeError):
-            document = loads(answer.body)
-            if isinstance(document, dict) and (tokens := as_count(document.get(field))) is not None:
-                return tokens
+    document = document_in(answer.body) if answer.status == 200 else None
+    if isinstance(document, dict) and (tokens := as_count(document.get(field))) is not None:
+        return tokens
     got = repr(answer.body[:200]) if answer.status == 200 else f"HTTP {answer.status}"
     raise errors.UpstreamProtocolError(
         event_type=f"the answer of {path}", field=field, got=got, expected="a number of tokens of at least 0"
