@@ -41,7 +41,7 @@ from partstream.settings.kinds import fits_header
 from partstream.settings.known_servers import server_at
 from partstream.upstream import endpoint, http_connection
 from partstream.upstream.attempts import Asking, Attempts, carry_out
-from partstream.upstream.context import HOPS, HOPS_HEADER, CapturedRequest, ExchangeTap
+from partstream.upstream.context import HOPS, HOPS_HEADER, CapturedRequest, ExchangeTap, in_thread
 from partstream.upstream.discovery import FetchResponse
 from partstream.upstream.forwarding import SEALING_HEADER
 from partstream.upstream.http_connection import (
@@ -482,8 +482,6 @@ class HTTPAnswer:
 
 
 _MAX_BODY: Final = 8 * 1024 * 1024
-_MOST_AT_ONCE: Final = 256 * 1024
-"""Bytes that are searched for secrets on the event loop; more of them are searched in a thread."""
 
 
 class _DocumentAsking(Asking):
@@ -504,8 +502,7 @@ class _DocumentAsking(Asking):
             where = f"the answer of {self._request.path}"
             raise errors.UpstreamProtocolError(event_type=where, field=None, got=got, expected=expected)
         redactor = answer.head.redactor_of_lists if answer.is_success else answer.redactor
-        redact = redactor.redact_bytes
-        shown = redact(content) if len(content) < _MOST_AT_ONCE else await asyncio.to_thread(redact, content)
+        shown = await in_thread(len(content), redactor.redact_bytes, content)
         self.response = FetchResponse(answer.status, answer.headers, shown)
         if answer.status == 401:
             raise errors.UpstreamHTTPError(answer.status)
