@@ -38,17 +38,19 @@ from partstream.protocols.read_response import read_arguments
 # ---- Pieces ----
 
 _SIGNS: Final = re.compile(r'[\\"{}\[\]]')
+_MOST_READINGS: Final = 16
 _STEP: Final = {"{": 1, "[": 1, "}": -1, "]": -1}
 
 
 class Pieces(list[Any]):
     """The pieces of the arguments of one call, as they are appended."""
 
-    __slots__ = ("_size",)
+    __slots__ = ("_readings", "_size")
 
     def __init__(self) -> None:
         super().__init__()
         self._size = 0
+        self._readings = 0
 
     def append(self, piece: Any, /) -> None:
         """Adds a text, or a whole value.
@@ -60,6 +62,12 @@ class Pieces(list[Any]):
         if self._size > MOST_ARGUMENT_BYTES:
             raise too_long()
         super().append(piece)
+
+    def may_end(self) -> bool:
+        """Whether to look if they are whole because an event may end the call. Each time, all of them are read, so what
+        comes in more than 16 such events waits for the end of the answer."""
+        self._readings += 1
+        return self._readings <= _MOST_READINGS
 
 
 def too_long() -> AnswerTooLargeError:
@@ -103,7 +111,7 @@ class OpenJson:
     :attr:`is_complete` is read."""
 
     def __init__(self) -> None:
-        self.pieces: list[Any] = Pieces()
+        self.pieces = Pieces()
         self._read = 0
         self._depth = 0
         self._in_string = False
@@ -323,9 +331,6 @@ def _values_in(pieces: list[str], mended: list[str]) -> list[Any] | None:
     return None
 
 
-MOST_READINGS: Final = 16
-"""Events that may end a call whose arguments are no object yet: each time, all that came is read. What is said in more
-of them waits for the end of the answer."""
 _MOST_RESTARTS: Final = 8
 """Pieces, or whole calls, that may say in full what was begun: each is compared with all of the text."""
 

@@ -42,16 +42,7 @@ from partstream.errors import AnswerTooLargeError, ToolArgumentsError
 from partstream.lm.inner_activity import InnerCall, InnerResult, call_data, call_line, result_data, result_line, wish
 from partstream.lm.outputs import EmitText, StreamOptions, StreamOutput, ThinkingMode, Unmapped
 from partstream.lm.parts import thinking_part
-from partstream.protocols.calls import (
-    MOST_READINGS,
-    Calls,
-    CompleteCall,
-    KeptIds,
-    OpenJson,
-    check_number,
-    read_pieces,
-    shown_pieces,
-)
+from partstream.protocols.calls import Calls, CompleteCall, KeptIds, OpenJson, check_number, read_pieces, shown_pieces
 from partstream.protocols.read_response import EmittedPrefix, JSONObject, checksum, identifier, mapping, objects, text
 
 # ---- What goes back to the agent of its own run ----
@@ -107,7 +98,6 @@ class _Call:
     json: OpenJson = field(default_factory=OpenJson)
     encrypted: str | None = None
     is_ended: bool = False
-    readings: int = 0
 
     @property
     def arguments(self) -> str:
@@ -247,9 +237,8 @@ class ToolCalls:
             call = next(known.setdefault(call_id, iter(self._by_id.get(call_id, ()))), None)
             if call is None:
                 call = self._open(_Call(call_id, identifier(function, "name"), identifier(wire, PARENT), self.step))
-            call.readings += 1
-            is_read = call.json.is_begun and call.readings <= MOST_READINGS
-            if not call.json.is_begun or (is_read and read_pieces(call.json.pieces).value is None):
+            pieces = call.json.pieces
+            if not call.json.is_begun or (pieces.may_end() and read_pieces(pieces).value is None):
                 call.json = OpenJson()
                 call.json.pieces.append(text(function, "arguments"))
 

@@ -11,7 +11,7 @@ import dataclasses
 from collections import deque
 from collections.abc import Callable
 from itertools import chain, islice
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from partstream.codec.checks import dataclass
 from partstream.errors import ToolArgumentsError, UpstreamProtocolError
@@ -19,16 +19,7 @@ from partstream.lm.outputs import EmitText, StreamOutput, Unmapped
 from partstream.lm.parts import tool_call_part
 from partstream.protocols.ai_sdk import errors
 from partstream.protocols.ai_sdk.provider_state import TOOL_CALL, CarriedItems
-from partstream.protocols.calls import (
-    MOST_READINGS,
-    Calls,
-    CompleteCall,
-    Pieces,
-    Reading,
-    check_number,
-    read_pieces,
-    read_sources,
-)
+from partstream.protocols.calls import Calls, CompleteCall, Pieces, Reading, check_number, read_pieces, read_sources
 
 _MOST_OPEN: Final = 1_000
 """How many open calls are looked at for the one of a tool that has failed."""
@@ -54,9 +45,8 @@ class _Streamed:
     has_place: bool = False
     is_ended: bool = False
     is_text: bool = False
-    readings: int = 0
     options: errors.Chunk = dataclasses.field(default_factory=dict)
-    pieces: list[Any] = dataclasses.field(default_factory=Pieces)
+    pieces: Pieces = dataclasses.field(default_factory=Pieces)
 
 
 class ToolCalls:
@@ -96,8 +86,7 @@ class ToolCalls:
         elif call_id not in self._over:
             known = self._streamed.get(call_id)
             # Another call begins under the id of one whose input has ended.
-            if known is not None and known.is_ended and known.readings < MOST_READINGS:
-                known.readings += 1
+            if known is not None and known.is_ended and known.pieces.may_end():
                 said = Reading(known.pieces, read_pieces(known.pieces))
                 if said.arguments.value is not None and known.name is not None and not known.is_text:
                     del self._streamed[call_id]

@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 from partstream.conversation.turns import canonical_json
 from partstream.errors import ToolArgumentsError
 from partstream.lm.outputs import StreamOutput, Unmapped
-from partstream.protocols.calls import MOST_READINGS, Calls, CompleteCall, OpenJson, check_number, read_pieces
+from partstream.protocols.calls import Calls, CompleteCall, OpenJson, check_number, read_pieces
 from partstream.protocols.read_response import JSONObject, identifier, index, mapping
 
 
@@ -51,10 +51,9 @@ class OpenCall:
         json: The pieces of the arguments; more may follow a whole object all the same.
         place: The index under which it was opened, or None.
         is_echo: Whether it was opened by the name of a whole call again: without arguments it is no call.
-        readings: How often whole messages have found it grown.
     """
 
-    __slots__ = ("extra", "id", "is_echo", "json", "name", "place", "readings")
+    __slots__ = ("extra", "id", "is_echo", "json", "name", "place")
 
     def __init__(self) -> None:
         self.id: str | None = None
@@ -63,7 +62,6 @@ class OpenCall:
         self.place: int | None = None
         self.extra: Mapping[str, Any] | None = None
         self.is_echo = False
-        self.readings = 0
 
     def take(self, delta: CallDelta) -> None:
         """Adds a delta. A name comes whole: servers repeat it, and no observed server splits it."""
@@ -166,8 +164,7 @@ class ToolCalls:
     def message(self, wires: Iterable[JSONObject], outputs: list[StreamOutput]) -> None:
         """Reads the whole calls of a message, except for those that events before it brought."""
         for call in self._grown:
-            call.readings += 1
-            if call.readings <= MOST_READINGS:
+            if call.json.pieces.may_end():
                 self._contents.add(_content(call.name, call.json.pieces))
         self._grown.clear()
         for wire in self._functions(wires, outputs):

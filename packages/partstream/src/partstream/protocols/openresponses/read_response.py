@@ -647,7 +647,6 @@ class OpenResponsesStream(base.EventReader):
     def _close_parts(
         self, item: _TextItem, groups: dict[Channel, list[JSONObject]], event: JSONObject, outputs: Outputs
     ) -> None:
-        touched: list[_Slot] = []
         for channel, parts in groups.items():
             found = list(islice(item.channels.get(channel, {}).values(), max(len(parts), 1)))
             if len(found) == 1 and len(parts) > 1:
@@ -662,11 +661,9 @@ class OpenResponsesStream(base.EventReader):
                     found[place].announced = True
                 slot = self._close(found[place], text(part, channel.whole_field), event, outputs)
                 self._close_annotations([part], slot, outputs)
-            touched += found
-        if not item.closed:  # the item may be closed again with each event
-            touched = [slot for slots in item.channels.values() for slot in slots.values()]
-        for slot in touched:
-            slot.forget()
+        for slots in () if item.closed else item.channels.values():  # it may be closed again with each event
+            for slot in slots.values():
+                slot.forget()
 
     def _close_text(self, item: _TextItem, event: JSONObject, outputs: Outputs, wire: JSONObject) -> None:
         """Adds what the whole item says and the events before did not."""

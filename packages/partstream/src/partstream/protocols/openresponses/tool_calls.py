@@ -20,15 +20,7 @@ from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from partstream.conversation.turns import canonical_json
 from partstream.lm.outputs import EmitText, StreamOutput, Unmapped
-from partstream.protocols.calls import (
-    MOST_READINGS,
-    Calls,
-    Pieces,
-    Reading,
-    check_number,
-    read_pieces,
-    read_sources,
-)
+from partstream.protocols.calls import Calls, Pieces, Reading, check_number, read_pieces, read_sources
 from partstream.protocols.openresponses.errors import text
 from partstream.protocols.read_response import JSONObject, identifier, index
 
@@ -189,21 +181,9 @@ class ToolCall(Item):
         call_id: The id that results refer to. Without one, results refer to the item.
         cut: Whether the item ended with the status `incomplete`: it will never be whole.
         emitted: Whether the call has come to its end, as a call or not.
-        ends: How many events said that its arguments, or the call, had come to an end.
     """
 
-    __slots__ = (
-        "_arguments",
-        "_changes",
-        "_content",
-        "_reading",
-        "call_id",
-        "cut",
-        "deltas",
-        "emitted",
-        "ends",
-        "name",
-    )
+    __slots__ = ("_arguments", "_changes", "_content", "_reading", "call_id", "cut", "deltas", "emitted", "name")
 
     def __init__(self, item_id: str | None, output_index: int | None) -> None:
         super().__init__(item_id, output_index)
@@ -211,8 +191,7 @@ class ToolCall(Item):
         self.name: str | None = None
         self.cut = False
         self.emitted = False
-        self.ends = 0
-        self.deltas: list[str] = Pieces()
+        self.deltas = Pieces()
         self._arguments: dict[str, str | dict[str, Any]] = {}
         self._changes = 0
         self._reading: tuple[tuple[int, int], Reading] | None = None
@@ -256,7 +235,7 @@ class ToolCall(Item):
         """Frees the arguments of a call that is settled: an answer may have hundreds of calls, each with a whole file.
         The snapshot of the response repeats the call, so what tells it from others stays."""
         self._content = self.content
-        self.deltas = []
+        self.deltas = Pieces()
         self._arguments = {}
         self._reading = None
 
@@ -325,9 +304,8 @@ class CallEvents(Items[ToolCall]):
         call.name = call.name or identifier(event, "name")  # where no item says it
         call.call_id = call.call_id or identifier(event, "call_id")
         call.say_arguments("done", event.get("arguments"))
-        call.ends += 1
         # Neither no arguments nor `{}` are the end: servers that send these here send the arguments with the item.
-        if call.ends <= MOST_READINGS and call.reading.arguments.value:
+        if call.deltas.may_end() and call.reading.arguments.value:
             self._emit(call, outputs)
 
     def added(self, event: JSONObject, _outputs: list[StreamOutput], item: JSONObject) -> None:
@@ -352,8 +330,7 @@ class CallEvents(Items[ToolCall]):
         if was_settled:
             return
         call.say_arguments("item", item.get("arguments"))
-        call.ends += 1
-        if call.ends > MOST_READINGS:
+        if not call.deltas.may_end():
             return
         if not call.reading.pieces:
             self._bare = call
