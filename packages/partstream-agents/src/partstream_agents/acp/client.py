@@ -652,7 +652,10 @@ class AcpProgram:
         lines = [f"{role.name.capitalize()}: {text}" for role, text in said if text and role is not Role.SYSTEM]
         blocks: list[Any] = [acp.text_block("The conversation so far:\n\n" + "\n\n".join(lines))] if lines else []
         attached = "\n".join(
-            match[0] for one in later if one.role is Role.USER for match in _ATTACHMENTS.finditer(text_of(one))
+            match[0]
+            for one in later
+            if one.role is Role.USER
+            for match in _ATTACHMENTS.finditer("".join(text_of(one).rpartition(_ATTACHED)[:2]))  # to the last end alone
         )
         blocks += [acp.text_block(text) for text in (user_request(later), attached) if text]
         takes = self._can.prompt_capabilities
@@ -741,7 +744,8 @@ class AcpProgram:
 
 _SAYS_MORE: Final = re.compile("They said:")
 """What the reason of a refusal holds where a person has said more than *no*."""
-_ATTACHMENTS: Final = re.compile(r"<attachments>.*?</attachments>", re.DOTALL)
+_ATTACHED: Final = "</attachments>"
+_ATTACHMENTS: Final = re.compile(f"<attachments>.*?{_ATTACHED}", re.DOTALL)
 """What a person has attached, as Copilot writes it into a message."""
 
 

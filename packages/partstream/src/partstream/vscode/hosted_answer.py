@@ -212,9 +212,10 @@ class HostedAnswer:
 # ---- Restored files ----
 
 _LINE: Final = re.compile(
-    r"(?:\n\n)?\[(?P<type>[^\]\n,]+), (?P<size>[^\]\n]+)\]\((?P<url>file://[^)\s]+)\)(?:\n\n|\n?\Z)"
+    r"(?:\n\n)?\[(?P<type>[^][\n,]+), (?P<size>[^][\n]+)\]\((?P<url>file://[^)\s]+)\)(?:\n\n|\n?\Z)"
 )
-"""A line with a link, and the blank lines around it; hosts strip those at the end of an answer."""
+"""A line with a link, and the blank lines around it; hosts strip those at the end of an answer. No bracket is in it:
+from each of a million that a model writes, the whole text would be searched."""
 _MOST_BYTES: Final = 20 * 1024 * 1024
 """The most bytes of all files of a conversation: the safe limit of one request (docs/wires/gemini.md#contents)."""
 

@@ -43,6 +43,11 @@ def back(files: AnswerFiles, *texts: str, takes_images: bool = True) -> list[lis
     return [list(message.content) for message in messages]
 
 
+def test_brackets_without_an_end_that_a_model_writes_are_looked_through_once(tmp_path: Path):
+    for text in ("[" * 500_000, "[a, " * 100_000, "[a, b](file://" * 50_000):
+        assert back(AnswerFiles(tmp_path), text) == [[TextPart(text)]]
+
+
 TEXTS = st.text("ab\n[]()", min_size=1, max_size=6).map(TextPart)
 
 
