@@ -7,6 +7,7 @@ import tracemalloc
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from hashlib import sha256
 from struct import pack, unpack_from
 from typing import Any
@@ -19,7 +20,9 @@ from hypothesis import strategies as st
 from bundles.made_bundles import FULL
 from partstream_devtools.bundles import documents as errors
 from partstream_devtools.bundles.archive import read_bundle, write_bundle
+from partstream_devtools.bundles.exchange import ResponseHead
 from partstream_devtools.bundles.forms import read_any
+from partstream_devtools.inspector.view import ViewedFile, view_of
 from partstream_devtools.recorded_stream import UnpackingLimits
 from partstream_devtools.redaction.redacting import redact
 
@@ -249,6 +252,22 @@ def test_values_in_values_without_an_end_are_redacted_in_little_memory(body: byt
     with _taking_at_most(100_000_000):
         redacted, _ = redact(bundle)
     assert b"said" not in redacted.exchanges[0].body
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["/" * 100_000, "\\" * 100_000, "eyJ" * 100_000, "call" * 50_000, f"{'1' * 100_000}x"],
+    ids=["slashes", "backslashes", "tokens", "calls", "digits"],
+)
+def test_a_text_that_repeats_itself_is_redacted_and_inspected_in_one_search(text: str) -> None:
+    body = f"data: {json.dumps({'type': text, 'delta': text})}\n\n".encode()
+    bundle = read_any(body, "a.sse")
+    head = ResponseHead(0, 200, "OK", (("x-request-count", text), ("x-other", text)))
+    exchanges = tuple(replace(one, head=head) for one in bundle.exchanges)
+    versions = {f"program-{number}": "1" * 80 for number in range(2_000)}
+    redacted, _ = redact(replace(bundle, exchanges=exchanges, versions=versions))
+    assert len(redacted.exchanges[0].body) == len(body)
+    assert view_of([ViewedFile("a", "stream", bundle)])["answers"]
 
 
 @given(st.data())

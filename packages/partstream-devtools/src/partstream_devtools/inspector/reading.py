@@ -539,6 +539,7 @@ _BY_TYPE: Final[tuple[tuple[re.Pattern[str], EventKind], ...]] = tuple(
     )
 )
 """What the type of an event says, where nothing came of it; the first row that fits."""
+_LONGEST_TYPE: Final = 200
 
 _BY_FIELD: Final[tuple[tuple[frozenset[str], EventKind], ...]] = (
     (frozenset({"error"}), "error"),
@@ -569,7 +570,7 @@ def kind_of_event(event: ReadEvent) -> EventKind:
     if by_field == "call":  # a piece of a call, whatever the type of its event says
         return by_field
     for pattern, kind in _BY_TYPE:
-        if pattern.search(event.name):
+        if pattern.search(event.name, 0, _LONGEST_TYPE):
             return kind
     return by_field or "other"
 

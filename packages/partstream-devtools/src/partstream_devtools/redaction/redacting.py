@@ -59,7 +59,7 @@ _WORDS: Final = re.compile(r"[^\s;,/()=]+")
 _QUERY_KEPT: Final = frozenset({"alt", "api-version", "beta", "stream", "key-type", "$alt", "prettyprint", "timeout"})
 _QUERY_NAME: Final = re.compile(rf"\$?{_NAME.pattern}(?:[.\[\]]{{1,2}}(?:{_NAME.pattern})?)*")
 _UNSAID: Final = re.compile(r"%[0-9A-Fa-f]{2}(?:%[0-9A-Fa-f]{2})*")
-_NUMBER: Final = re.compile(r"-?[\d.,]+(?:ms|[smhd%])?(?:\d+(?:\.\d+)?(?:ms|[smh]))*")
+_NUMBER: Final = re.compile(r"-?[\d.,]++(?:ms|[smhd%])?(?:\d++(?:\.\d++)?(?:ms|[smh]))*")
 
 
 def known_in_headers(headers: exchanges.Headers) -> Iterator[str]:

@@ -94,7 +94,7 @@ _EMOJI_PAIR: Final = "\ud83d\ude00"
 _KEPT: Final = re.compile(
     r"""
       R (?: [/\\"'\s%:.,;&=-]{0,2} R){3,}    # the stand-in of a key
-    | \\+ u0052                              # the same in JSON in a text
+    | (?<!\\) \\++ u0052                     # the same in JSON in a text
     | (?<=\\) [bfnrt]                        # an escape of JSON in a text: what holds it stays JSON
     | (?P<escape> (?<=\\) u [0-9a-fA-F]{4} )
     | (?P<pair> [\ud800-\udbff] [\udc00-\udfff] )
@@ -470,9 +470,9 @@ _PLAIN_NAME: Final = re.compile(r"[A-Za-z_$@][A-Za-z0-9_$.@:-]{0,63}|[0-9]{1,6}"
 """The name of a field that stays."""
 _MODEL_FILES: Final = (".gguf", ".ggml", ".safetensors", ".bin", ".onnx", ".mlx")
 _LISTED: Final = re.compile(
-    r"[A-Za-z_]{1,16}|[A-Za-z]{0,12}[ /-]?[0-9]{1,6}(?:[.+_ -]?[A-Za-z]{0,10}[0-9]{0,8}){0,8}", re.ASCII
+    r"[A-Za-z_]{1,16}|[A-Za-z]{0,12}+[ /-]?[0-9]{1,6}+(?:[.+_ -]?+[A-Za-z]{0,10}+[0-9]{0,8}+){0,8}", re.ASCII
 )
-"""A name or a version, as programs say their own."""
+"""A name or a version, as programs say their own; each piece takes all that it can, so that there is one way to try."""
 _LIKE_BASE64: Final = re.compile(r"[A-Za-z0-9+/_-]{8,}={0,2}")
 _NUMBER: Final = re.compile(r"-?[0-9]")
 _DIGITS: Final = re.compile(r"[0-9]+")

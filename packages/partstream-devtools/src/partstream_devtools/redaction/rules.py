@@ -84,9 +84,10 @@ RULES: Final[tuple[SecretRule, ...]] = (
     SecretRule(
         "json-web-token",
         ("eyj",),
-        # RFC 7519: a head in base64. One that is cut is known by the names of the first fields.
+        # RFC 7519: a head in base64. One that is cut is known by the names of the first fields. The first `eyJ` of a
+        # run of letters decides for all of it: from each, the rest would be searched again.
         re.compile(
-            r"eyJ[\w-]{4,}(?:\.[\w-]+){2,4}\.?|eyJ(?:hbGci|0eXAi|raWQi|lbmMi|jdHki|4NXQi)[\w-]*(?:\.[\w-]*){0,2}",
+            r"(?<![\w-])(?>[\w-]*?(?=eyJ))(?P<secret>eyJ[\w-]{4,}+(?:\.[\w-]++){2,4}\.?)|eyJ(?:hbGci|0eXAi|raWQi|lbmMi|jdHki|4NXQi)[\w-]*(?:\.[\w-]*){0,2}",
             re.ASCII,
         ),
     ),
@@ -287,7 +288,7 @@ def is_plain_word(text: str) -> bool:
 _PERSONAL: Final = re.compile(
     r"""
       [^\s@<>()"'=,;]{1,100} @ [^\s@<>()"',;]{1,100}                              # mail, and user@host
-    | (?: ~ | \b[A-Za-z]: | \\ )? [\\/]+
+    | (?: ~ | \b[A-Za-z]: )? (?<![\\/]) [\\/]++                                    # from the first slash alone
       (?: home|users|root|var|opt|srv|mnt|data|tmp|private|volumes|documents\ and\ settings ) [\\/] [^\s"'<>()]*
     | \b [a-z][a-z0-9+.-]{1,15} :// [^\s"'<>()]+
     | (?<![\d.]) \d{1,3} (?: \.\d{1,3} ){3} (?![\d.]*\d)                          # IPv4
