@@ -616,7 +616,7 @@ async def count_all(
     Args:
         is_providers_own: Tells the errors of the provider's code, which may raise anything, from the end of the task.
     """
-    counts_at_once, failure = _counts_at_once(provider), list[BaseException]()
+    counts_at_once, failure = _is(provider, SourcedTokenCounts), list[BaseException]()
     now = asyncio.get_running_loop().time
     ends, turn = now() + COUNT_SECONDS, now()
 
@@ -644,7 +644,9 @@ async def count_all(
 
     counts: list[families.TokenCount] = []
     for item in items:
-        if counts_at_once or isinstance(item, str) or len(pieces := _pieces_of(item)) == 1:
+        pieces = [] if isinstance(item, str) else _pieces_of(item)
+        # A provider that learns knows whole messages.
+        if isinstance(item, str) or len(pieces) == 1 or _is(provider, CorrectsTokenCounts):
             counts.append(await count(item))
             continue
         around = (await count(replace(item, content=()))).tokens  # it is counted once
@@ -677,10 +679,10 @@ async def counted_usage(
     return parts.Usage(given, completion, given + completion)
 
 
-def _counts_at_once(provider: object) -> bool:
-    """Whether a provider counts without waiting; False if looking that up fails, for example in a property."""
+def _is(provider: object, ability: type) -> bool:
+    """Whether a provider has an ability; False if looking that up fails, for example in a property."""
     try:
-        return isinstance(provider, SourcedTokenCounts)
+        return isinstance(provider, ability)
     except BaseException as error:
         _logger.warning("a provider failed when its abilities were looked up: %s", type(error).__name__)
         return False
