@@ -23,7 +23,6 @@ from partstream.lm.outputs import ErrorMode, PausingStream, error_text
 from partstream.lm.provider import LanguageModelChatInformation, LanguageModelChatProvider, Progress
 from partstream.protocols.protocol import DEFAULT_PROTOCOL
 from partstream.protocols.serve import WireRequest
-from partstream.settings.known_servers import known_server
 from partstream.tokens import Counters, TokenCount
 from partstream.tokens.accounting import TokenAccounting
 from partstream.tokens.ledger import Ledger
@@ -33,8 +32,8 @@ from partstream.upstream.configuration import CaptureMode, GatewayConfiguration,
 from partstream.upstream.context import IS_ONE_ATTEMPT, current_capture, logging_from, run_here_until_cancelled
 from partstream.upstream.discovery import ModelList
 from partstream.upstream.forwarding import KeptReply, RawRequest
-from partstream.upstream.http import Connections, OutboundHTTPRequest, UpstreamHTTP
-from partstream.upstream.requests import ForwardingProgress, ModelCall, ModelRequest, RefusedFields, RequestSender
+from partstream.upstream.http import Connections, OutboundHTTPRequest
+from partstream.upstream.requests import ForwardingProgress, ModelCall, ModelRequest, RequestSender
 
 if TYPE_CHECKING:
     from partstream.upstream.completing import Completing, Way
@@ -325,13 +324,8 @@ class GatewayProvider(LanguageModelChatProvider):
     ) -> RequestSender:
         """The upstream in one protocol, as it was found out or set; or at an endpoint beside that of its chats."""
         fingerprint = fingerprint_of(own.protocol, self.configuration.base_url)
-        http, refused = UpstreamHTTP(own, self._connections), RefusedFields(fingerprint, self._ledger)
-        models = ModelList(own, http.fetch, self._announce_change) if chat is None else chat.models
-        server = None if chat is None else chat.server
-        if found is not None and found.server:
-            server = known_server(found.server)
-        known = own, http, fingerprint, models, self._accounting, refused, server, self.spending
-        return RequestSender(*known, self._announce_change)
+        known = self._accounting, self._ledger, self.spending
+        return RequestSender(own, self._connections, fingerprint, *known, self._announce_change, found, chat)
 
 
 class _Spoken(Asking):

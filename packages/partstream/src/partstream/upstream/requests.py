@@ -35,16 +35,16 @@ from partstream.lm.parts import UnifiedFinishReason
 from partstream.lm.provider import DrainingProgress, FinishingProgress, WaitingProgress
 from partstream.protocols.errors import ErrorKind, Overflow
 from partstream.protocols.protocol import PROTOCOLS, CountEndpoint, asking
-from partstream.settings.known_servers import KnownServer, server_at
+from partstream.settings.known_servers import KnownServer, known_server, server_at
 from partstream.tokens import CountSource, TokenCount
 from partstream.tokens.accounting import LIMIT_SECONDS, RequestEstimate, TokenAccounting, size_of_message, size_of_tools
 from partstream.tokens.amounts import usage_cost
 from partstream.tokens.counting import weight_of
 from partstream.upstream.attempts import MOST_PAUSES, Attempts, Sending
 from partstream.upstream.context import in_thread, report_dropped
-from partstream.upstream.discovery import document_in
+from partstream.upstream.discovery import ModelList, document_in
 from partstream.upstream.forwarding import Obstacle, PassingProgress, obstacle_at, says_something
-from partstream.upstream.http import UpstreamHTTP
+from partstream.upstream.http import Connections, UpstreamHTTP
 from partstream.upstream.http_errors import advise_on_key
 from partstream.upstream.transport import Transport, UpstreamRequest, body_document, fetched_file
 
@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from partstream.tokens.ledger import Ledger
     from partstream.upstream.configuration import GatewayConfiguration
     from partstream.upstream.detection import Detected
-    from partstream.upstream.discovery import Fetch, FetchResponse, ModelList
+    from partstream.upstream.discovery import Fetch, FetchResponse
     from partstream.upstream.forwarding import Passage, RawRequest
     from partstream.upstream.model_information import Pricing
     from partstream.upstream.spending import Admission, Spending
@@ -92,42 +92,45 @@ _MOST_KEPT: Final = 256
 
 
 class RequestSender:
-    """Asks the models of one upstream; serves any number of questions at once.
+    """Asks the models of one upstream in one protocol; serves any number of questions at once.
 
     Args:
         fingerprint: Its identity: a digest, never an address.
-        refused: The fields that the models refused before.
-        server: The known server that it was found out to be; None for the one at the base URL.
+        ledger: Has what the models refused before; None where it is learned anew.
         spending: Admits each request; None where there is no budget and no limit of requests.
-        on_change: Called when the limit of a model has changed.
+        on_change: Called when the list of models, or the limit of one, has changed.
+        detected: How the protocol was found out; None where it was set.
+        chat: Who asks the same upstream for its chats, where this is an endpoint beside that.
     """
 
     def __init__(
         self,
         configuration: GatewayConfiguration,
-        http: UpstreamHTTP,
+        connections: Connections,
         fingerprint: str,
-        models: ModelList,
         accounting: TokenAccounting,
-        refused: RefusedFields,
-        server: KnownServer | None,
+        ledger: Ledger | None,
         spending: Spending | None,
         on_change: Callable[[], None],
+        detected: Detected | None = None,
+        chat: RequestSender | None = None,
     ) -> None:
         self.configuration = configuration
-        self.detected: Detected | None = None  # how the protocol was found out, the last time
+        self.detected = detected
         self.protocol = PROTOCOLS[configuration.protocol]
         self.writer = asking(configuration.protocol)
-        self.http = http
+        self.http = http = UpstreamHTTP(configuration, connections)
         self.transport = Transport(http, configuration.timeouts)
         self.counts = UpstreamCounts(http.fetch, http.base_path, self.writer.count)
         self.fingerprint = fingerprint
-        self.models = models
+        self.models: ModelList = ModelList(configuration, http.fetch, on_change) if chat is None else chat.models
         self.accounting = accounting
         self.on_change = on_change
-        self.refused = refused
+        self.refused = RefusedFields(fingerprint, ledger)
         self.spending = spending
-        self.server = server or server_at(configuration.base_url)
+        self.server: KnownServer | None = server_at(configuration.base_url) if chat is None else chat.server
+        if detected is not None and detected.server:
+            self.server = known_server(detected.server)
         self._said: set[str] = set()
         self._completed_settings: dict[str, tuple[object, preparation.RequestSettings]] = {}
 
