@@ -4,6 +4,7 @@ import asyncio
 import os
 import sqlite3
 import stat
+import threading
 from collections.abc import Callable, Coroutine
 from contextlib import closing
 from dataclasses import replace
@@ -13,6 +14,7 @@ from typing import Any
 import pytest
 
 from partstream.protocols.serve import StoredAnswer
+from partstream.server import stored_answers
 from partstream.server.requests import ChainTooLargeError, StoreFailedError
 from partstream.server.stored_answers import SQLiteAnswers, StoreUnusableError
 
@@ -177,6 +179,32 @@ def test_who_asks_for_much_waits_for_himself(tmp_path: Path, ask: Callable[[SQLi
         return done
 
     assert run(tmp_path / "a", use) <= 4
+
+
+def test_who_reads_a_long_chain_again_and_again_holds_up_nobody_else(tmp_path: Path, monkeypatch: Any) -> None:
+    may_end, make = threading.Event(), stored_answers._answer
+
+    def slowly(row: tuple[Any, ...]) -> StoredAnswer:
+        assert row[0] != "long" or may_end.wait(20)
+        return make(row)
+
+    async def use(store: SQLiteAnswers) -> list[bool]:
+        await store.save("zoe", answer("long"), ())
+        await store.save("ana", answer("r1"), ())
+        monkeypatch.setattr(stored_answers, "_answer", slowly)
+        many = [asyncio.ensure_future(store.chain("zoe", "long")) for _ in range(5)]
+        await asyncio.sleep(0)
+        async with asyncio.timeout(10):
+            assert [len(await store.chain("ana", "r1")) for _ in range(3)] == [1, 1, 1]
+        done = [one.done() for one in many]
+        may_end.set()
+        await asyncio.gather(*many)
+        return done
+
+    try:
+        assert run(tmp_path / "a", use) == [False] * 5
+    finally:
+        may_end.set()
 
 
 def test_an_id_that_is_no_text_of_unicode_leads_to_nothing(tmp_path: Path) -> None:

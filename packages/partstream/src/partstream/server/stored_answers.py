@@ -2,11 +2,12 @@
 
 A row is written once and never changed; the responses of a conversation are a chain of rows. A row belongs to the
 caller whose request it answers, and no other caller finds it. Several processes on one machine may share a file. Each
-public method is a job of one of two threads, a writer and a reader: readers of a file in WAL mode do not wait for the
+public method is a job of a thread, a writer or one of two readers: readers of a file in WAL mode do not wait for the
 one writer. Old rows go at the start and with each new one.
 
 Owners share the file and the threads, and each has a share. Of a file that is too large, the owner who has the most
-loses his oldest tenth, until it is small enough. A thread has at most two jobs of one owner; his others wait outside.
+loses his oldest tenth, until it is small enough. The writer and the readers have one job of an owner each; his others
+wait outside, so that one who reads the longest chains holds up no other.
 """
 
 from __future__ import annotations
@@ -36,8 +37,6 @@ KEPT_DAYS: Final = 30.0
 LARGEST_STORE: Final = 1024**3
 _MOST_WAITING: Final = 1024
 """Jobs of one owner."""
-_MOST_BEGUN: Final = 2
-"""Jobs of one owner at one thread: one that runs and one that follows it."""
 _LONGEST_CHAIN: Final = 10_000
 LARGEST_CHAIN: Final = 64 * 1024 * 1024
 """In bytes of JSON: more than any model takes."""
@@ -143,7 +142,7 @@ class SQLiteAnswers:
         self._connections = threading.local()
         self._opened: list[sqlite3.Connection] = []
         self._writer = ThreadPoolExecutor(1, "partstream-answers-writer")
-        self._reader = ThreadPoolExecutor(1, "partstream-answers-reader")
+        self._reader = ThreadPoolExecutor(2, "partstream-answers-reader")
         try:
             with closing(self._connect()) as connection:
                 form = connection.execute("PRAGMA user_version").fetchone()[0]
@@ -271,7 +270,7 @@ class SQLiteAnswers:
 
     @asynccontextmanager
     async def _turn(self, executor: ThreadPoolExecutor, owner: str) -> AsyncIterator[None]:
-        """Waits until an owner may give a thread a further job."""
+        """Waits until an owner may give a further job."""
         turns = self._turns.setdefault((executor, owner), _Turns())
         if turns.count >= _MOST_WAITING:
             raise StoreFailedError(f"more than {_MOST_WAITING:,} answers are to be kept or found at once")
@@ -308,11 +307,11 @@ class SQLiteAnswers:
 
 
 class _Turns:
-    """The jobs of one owner for one thread, and which of them it was given."""
+    """The jobs of one owner for the writer or the readers, of which they are given one at a time."""
 
     def __init__(self) -> None:
         self.count = 0
-        self.begun = asyncio.Semaphore(_MOST_BEGUN)
+        self.begun = asyncio.Lock()
 
 
 def _answer(row: tuple[Any, ...]) -> StoredAnswer:
