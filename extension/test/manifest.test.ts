@@ -81,10 +81,7 @@ test("the page of the extension has an icon of 256 pixels a side and the history
 test("settings that name programs or Python files, or say what is never sent, are restricted in untrusted folders", () => {
   const naming = settings.filter(([, { scope }]) => scope === "machine-overridable").map(([name]) => name);
   const restricted = [...naming, "partstream.completions.exclude", "partstream.completions.languages"];
-  assert.deepEqual(
-    restricted.sort(),
-    [...manifest.capabilities.untrustedWorkspaces.restrictedConfigurations].sort(),
-  );
+  assert.deepEqual(restricted.sort(), [...manifest.capabilities.untrustedWorkspaces.restrictedConfigurations].sort());
 });
 
 test("answers are looked at and recorded, and hubs are joined, in trusted folders alone, and a recording can be taken back everywhere", () => {
