@@ -203,6 +203,9 @@ def open_private_database(path: Path, seconds: float) -> sqlite3.Connection:
     """
     import sqlite3  # noqa: PLC0415 - most callers want a folder and no database
 
+    # For each None and each truth value without one, `sqlite3` looks for an adapter in vain: an error each time.
+    sqlite3.register_adapter(type(None), {}.get)  # type: ignore[arg-type]
+    sqlite3.register_adapter(bool, int)
     make_private_folder(path.parent)
     # An existing file is not opened here: closing it would release this process's locks on it
     # (sqlite.org/howtocorrupt.html, 2.2).
