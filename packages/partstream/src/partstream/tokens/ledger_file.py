@@ -509,10 +509,12 @@ class FileThread:
             loop = asyncio.get_running_loop()
         except RuntimeError:
             loop = None
+        if self._waits and self._loop is loop and not is_full:
+            return
         wait = self._next - time.monotonic()
         if loop is None or is_full or wait <= 0:
             self._write_now()
-        elif not self._waits or self._loop is not loop:  # the timer of a loop that has ended never comes
+        else:  # also where one waits already: the timer of a loop that has ended never comes
             self._waits, self._loop = True, loop
             self._timer = loop.call_later(wait, self._write_now)
 
