@@ -299,6 +299,8 @@ def as_count(value: object, most: int = MOST_TOKENS) -> int | None:
 
 def as_amount(value: object, most: float) -> float | None:
     """A number from 0 to `most`, whole or not, or None; never NaN or infinite."""
+    if value.__class__ is float:
+        return value if 0 <= value <= most else None  # the usual case, first
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= most:
         return None
     return float(value)

@@ -168,7 +168,7 @@ def _quick_loads(data: bytes) -> Any:
 
     Like msgspec, it leaves half a character to the patient way; it cannot tell one half from two.
     """
-    if b"\\ud" in data or b"\\uD" in data:
+    if data.find(b"\\ud") >= 0 or data.find(b"\\uD") >= 0:  # `in` tries the bytes as a number first
         raise ValueError("a surrogate")
     text = data.decode()
     value, end = _scan_once(text, 0)

@@ -541,7 +541,7 @@ class Glance(ABC):
 
     def read(self, data: bytes) -> list[StreamOutput] | None:
         """Takes bytes, and returns their outputs; None where they are not whole, plain events."""
-        if not data.endswith(b"\n\n") or b"\r" in data or len(self.seen) + len(data) > _MOST_GLANCED:
+        if not data.endswith(b"\n\n") or data.find(b"\r") >= 0 or len(self.seen) + len(data) > _MOST_GLANCED:
             return None
         pieces: list[str] = []
         try:

@@ -153,7 +153,7 @@ class ForwardingCase:
             output_limit=min(granted, default=None),
             unread=self.unread,
             refusal=self.refusal,
-            is_sealed=SEALS[0] in sent or SEALS[1] in sent,
+            is_sealed=max(map(sent.find, SEALS)) >= 0,
             is_judged=self.is_judged or is_shared,
         )
 
@@ -434,7 +434,7 @@ class ForwardedReply(ReplyWriter):
         """Sends bytes, and keeps them for an early end, which repeats nothing of large ones."""
         if self._keeps and len(data) <= LARGE_BYTES:
             self._unread += data
-            if self._writes.adopts_the_first and b"{" in data:
+            if self._writes.adopts_the_first and data.find(b"{") >= 0:
                 self._keeps = False
             elif len(self._unread) > _MOST_UNREAD:
                 self._adopt()

@@ -934,11 +934,11 @@ class RequestHandler:
         self._was_asked = not self._is_over  # it is over if the client has left while the response waited for admission
         if not self._was_asked:
             return
-        model = self._model
+        model, current = self._model, self._current
         # The variables of this task, in which nothing else runs.
-        serving.CURRENT_ANSWER.set(self._current)
+        serving.CURRENT_ANSWER.set(current)
         CAPTURE.set(self._capture)
-        DROPPED.set(self._current.report_dropped)
+        DROPPED.set(current.report_dropped)
         USAGE_ROWS.set(self._usage_rows)
         RECEIVED.set(None if self._permit is None else self._take_held)
         try:

@@ -166,7 +166,9 @@ _ALL_TOOLS: Final = ("auto", "required", "any")
 def value_at(document: Any, place: Sequence[str]) -> Any:
     """What an object holds at a place; None for nothing."""
     for name in place:
-        document = document.get(name) if isinstance(document, Mapping) else None
+        if document.__class__ is not dict and not isinstance(document, Mapping):  # classes of `abc` are asked slowly
+            return None
+        document = document.get(name)
     return document
 
 
