@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 MANY = ChatMessage.user([TextPart("a" * 20_000) for _ in range(100)])
 
 
-def test_others_have_their_turn_while_a_provider_counts_a_message_of_many_parts(monkeypatch: pytest.MonkeyPatch):
+def test_others_have_their_turn_while_a_provider_counts_a_message_of_many_parts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(counting, "TURN_SECONDS", 0.0)
     happened: list[str] = []
 
