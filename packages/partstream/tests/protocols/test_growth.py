@@ -12,10 +12,13 @@ import pytest
 
 from benchmarks.hostile import CASES, HostileCase, read
 from matrix.rows import Event, Row
-from partstream.lm.outputs import CitationMode, StreamOptions, Unmapped
-from partstream.lm.parts import TextPart, ThinkingPart
+from partstream.lm.messages import ChatMessage, RequestOptions, Role
+from partstream.lm.outputs import CitationMode, InboundRequest, StreamOptions, Unmapped
+from partstream.lm.parts import TextPart, ThinkingPart, ToolCallPart, ToolResultPart
 from partstream.protocols.openresponses.tool_calls import ToolCall
+from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.reader import StreamReader
+from partstream.runtime.translation import write_question
 from protocols.openresponses.wire import OMIT, added, created, delta, done, reasoning, sse, terminal, text_done
 from protocols.openresponses.wire import read as read_events
 
@@ -60,6 +63,11 @@ MOST_GROWTH = 2.2
 
 def _instructions(case: HostileCase, size: int) -> int:
     """How many instructions of Python run while a stream is read: the same number on every machine."""
+    chunks = list(case.make(size))
+    return _counted(lambda: read(case, chunks))
+
+
+def _counted(run: Callable[[], object]) -> int:
     counted = 0
 
     def trace(frame: FrameType, event: str, _argument: Any) -> Any:
@@ -70,11 +78,10 @@ def _instructions(case: HostileCase, size: int) -> int:
             counted += 1
         return trace
 
-    chunks = list(case.make(size))
     before = sys.gettrace()
     sys.settrace(trace)
     try:
-        read(case, chunks)
+        run()
     finally:
         sys.settrace(before)
     return counted
@@ -261,6 +268,24 @@ def _seconds(wire: Any, events: list[Event]) -> float:
 def test_an_event_copies_nothing_of_those_before_it(kind: str, wire: str) -> None:
     make = COPIES[kind, wire]
     assert _seconds(wire, make(4 * MANY)) <= MOST_SLOWER * _seconds(wire, make(MANY))
+
+
+# ---- requests ----
+
+WRITTEN = [name for name, row in PROTOCOLS.items() if row.write_request is not None]
+
+
+@pytest.mark.parametrize("wire", WRITTEN)
+def test_calls_that_share_an_id_take_work_in_proportion_to_their_number(wire: str) -> None:
+    def work(size: int) -> int:
+        calls = [ToolCallPart("call_1", "f", {"a": number}) for number in range(size)]
+        results = [ToolResultPart("call_1", (TextPart("b"),)) for _ in range(size)]
+        messages = ChatMessage.user("a"), ChatMessage(Role.ASSISTANT, calls), ChatMessage(Role.USER, results)
+        asked = InboundRequest("m", messages, RequestOptions())
+        return _counted(lambda: write_question(PROTOCOLS[wire], asked))
+
+    work(2)
+    assert work(200) <= MOST_GROWTH * work(100)
 
 
 # ---- closing marks ----

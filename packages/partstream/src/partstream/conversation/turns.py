@@ -744,6 +744,7 @@ class CallIds:
         self._prefix = prefix
         self._rule = rule
         self._given: dict[str, str] = {}
+        self._attempts: dict[tuple[str, bool], int] = {}  # those that an id has taken: it may come with every call
         self._changed: set[str] = set()
 
     def open(self, call_id: str, *, is_foreign: bool = False) -> str:
@@ -754,10 +755,11 @@ class CallIds:
         own = well_formed(call_id.removeprefix(self._prefix))
         is_own = call_id.startswith(self._prefix) and not is_foreign
         form = self._rule.own if is_own else self._rule.foreign
-        sent, attempt = own, 0
+        sent, attempt = own, self._attempts.get((call_id, is_own), 0)
         while not form.fits(sent) or sent in self._given:
             sent = form.derive(own, f"{attempt or ''}{call_id}")
             attempt += 1
+        self._attempts[call_id, is_own] = attempt
         if sent != own:
             self._changed.add(sent)
         self._given[sent] = call_id
