@@ -329,8 +329,14 @@ def test_what_is_no_request_gets_its_status_and_the_connection_is_closed():
     run(test, limits=FEW)
 
 
-@one_test_for("more", [b"no request\r\n\r\n", GET + b"no request\r\n\r\n", GET + b"GET /who"])
-def test_no_refusal_is_written_into_an_answer_that_has_begun(more: bytes) -> None:
+UPGRADE = (
+    b"GET /socket HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+    b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
+)
+
+
+@one_test_for("more", [b"no request\r\n\r\n", GET + b"no request\r\n\r\n", GET + b"GET /who", UPGRADE, GET + UPGRADE])
+def test_neither_a_refusal_nor_a_socket_is_written_into_an_answer_that_has_begun(more: bytes) -> None:
     async def test(served: Served) -> None:
         reader, writer = await asyncio.open_connection("127.0.0.1", served.port)
         writer.write(GET.replace(b"whole", b"open"))

@@ -385,7 +385,8 @@ class BoundedConnection(HttpToolsProtocol):
     def handle_websocket_upgrade(self) -> None:
         """Hands the connection to the WebSocket protocol, which waits without an end for what it cannot read."""
         has_body = any(name in _OF_BODIES and value.strip() != b"0" for name, value in self.headers)
-        if self.scope["method"] != "GET" or self.parser.get_http_version() != "1.1" or has_body:
+        is_answering = self._answered is not None and not self._answered.response_complete  # its bytes would mix
+        if self.scope["method"] != "GET" or self.parser.get_http_version() != "1.1" or has_body or is_answering:
             self._refuse(HTTPStatus.BAD_REQUEST)  # RFC 6455 section 4.1
         elif len(self.headers) > _MOST_SOCKET_FIELDS or any(
             len(name) + len(value) > _LONGEST_SOCKET_FIELD for name, value in [*self.headers, (b"", self.url)]
