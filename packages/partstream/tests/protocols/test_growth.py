@@ -18,7 +18,8 @@ from partstream.lm.parts import TextPart, ThinkingPart, ToolCallPart, ToolResult
 from partstream.protocols.openresponses.tool_calls import ToolCall
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.reader import StreamReader
-from partstream.runtime.translation import write_question
+from partstream.protocols.serve import WireRequest
+from partstream.runtime.translation import read_question, write_question
 from protocols.openresponses.wire import OMIT, added, created, delta, done, reasoning, sse, terminal, text_done
 from protocols.openresponses.wire import read as read_events
 
@@ -286,6 +287,49 @@ def test_calls_that_share_an_id_take_work_in_proportion_to_their_number(wire: st
 
     work(2)
     assert work(200) <= MOST_GROWTH * work(100)
+
+
+STATE: dict[str, Callable[[int], dict[str, Any]]] = {
+    "anthropic-messages": lambda size: {
+        "model": "m",
+        "max_tokens": 1,
+        "messages": [
+            {"role": "user", "content": "a"},
+            {"role": "assistant", "content": after(size, lambda n: {"type": "redacted_thinking", "data": f"{n}"})},
+            {"role": "user", "content": "b"},
+        ],
+    },
+    "openresponses": lambda size: {
+        "model": "m",
+        "input": after(
+            size, lambda n: {"type": "reasoning", "id": f"r{n}", "summary": [], "encrypted_content": f"{n}"}
+        ),
+    },
+    "ai-gateway": lambda size: {
+        "prompt": [
+            {
+                "role": "assistant",
+                "content": after(
+                    size, lambda n: {"type": "reasoning", "text": "a", "providerOptions": {"x": {"signature": f"{n}"}}}
+                ),
+            }
+        ]
+    },
+}
+"""An answer that comes back with state, by the wire."""
+
+
+@pytest.mark.parametrize("wire", STATE)
+def test_the_state_of_an_answer_that_comes_back_takes_no_memory_of_its_square(wire: str) -> None:
+    asked = write_question(PROTOCOLS[wire], InboundRequest("m", (ChatMessage.user("a"),), RequestOptions()))
+    request = WireRequest(asked.path, STATE[wire](8000), asked.headers)
+    tracemalloc.start()
+    try:
+        read = read_question(PROTOCOLS[wire], request)
+        assert tracemalloc.get_traced_memory()[1] < 32_000_000
+    finally:
+        tracemalloc.stop()
+    assert "more than 1000" in " ".join(read.unmapped)
 
 
 # ---- closing marks ----

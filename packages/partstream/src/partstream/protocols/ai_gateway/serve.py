@@ -23,7 +23,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from partstream.codec.checks import replace
 from partstream.codec.json_codec import is_json
 from partstream.conversation.media import file_name
-from partstream.conversation.provider_state import ITEMS, PLACE, AnswerPlace
+from partstream.conversation.provider_state import ITEMS, MOST_ITEMS, PLACE, AnswerPlace
 from partstream.errors import InvalidRequestError
 from partstream.lm.messages import ChatMessage, RequestOptions, Role, Tool, ToolMode
 from partstream.lm.outputs import FileMode, Finish, InboundRequest, Reply, StreamOutput, Unmapped
@@ -141,6 +141,9 @@ class _Prompt:
         new = [dict(foreign)] if foreign is not None else []
         if any(own.values()):
             new.append({**item, _OPTIONS_FIELD: own})
+        if new and len(self._items) >= MOST_ITEMS:
+            self._unmapped[f"{_OPTIONS_FIELD} (more than {MOST_ITEMS} of one message)"] = options
+            new = []
         self._items += [{**one, PLACE: self._place.value} for one in new]
         metadata = {**beside, **({ITEMS: list(self._items)} if new else {})}
         if text or metadata:

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from partstream.codec.checks import places
 from partstream.codec.json_codec import dumps, loads_or_none
 from partstream.conversation.citations import Citation, read_citation
-from partstream.conversation.provider_state import ITEMS, PLACE, AnswerPlace, open_state, usable_items
+from partstream.conversation.provider_state import ITEMS, MOST_ITEMS, PLACE, AnswerPlace, open_state, usable_items
 from partstream.errors import InvalidRequestError
 from partstream.lm.messages import ChatMessage, Role, Tool, ToolMode
 from partstream.lm.outputs import Facts, Finish, InboundRequest, Outcome, Repeated, Reply, StreamOutput
@@ -233,6 +233,10 @@ class _Answer:
 
     def _carry(self, shown: str, item: Mapping[str, Any], beside: Mapping[str, Any] | None = None) -> None:
         """Adds an item; the metadata of its part lists all items so far, each with its place."""
+        if len(self._items) >= MOST_ITEMS:
+            self._counts.add(f"content[] (more than {MOST_ITEMS} blocks of thinking or of a server's tools)")
+            self.parts += [thinking_part(shown, None, None)] if shown else []
+            return
         self._items.append({**item, PLACE: self._place.value})
         self.parts.append(thinking_part(shown, None, {**(beside or {}), ITEMS: list(self._items)}))
 

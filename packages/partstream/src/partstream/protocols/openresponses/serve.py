@@ -278,7 +278,9 @@ class _Reader:
         sealed = provider_state.open_state(state.get("encrypted_content", ""))
         if sealed is not None:
             item, beside = sealed
-        if item is not None:
+        if item is not None and len(self._items) >= provider_state.MOST_ITEMS:
+            self._counts.add(f"input[].reasoning (more than {provider_state.MOST_ITEMS} of one answer)")
+        elif item is not None:
             self._items.append({**item, provider_state.PLACE: self._place.value})
             # The metadata of reasoning repeats these fields beside the list.
             own = item if item.keys() <= {"id", "encrypted_content"} else {}
