@@ -329,6 +329,18 @@ def test_what_is_no_request_gets_its_status_and_the_connection_is_closed():
     run(test, limits=FEW)
 
 
+@one_test_for("body", [b"Content-Length: %d" % len(GET), b"Transfer-Encoding: chunked"])
+@one_test_for("upgrade", [b"h2c", b"websocket", b"anything"])
+def test_no_body_follows_an_upgrade_where_it_would_be_the_next_request(upgrade: bytes, body: bytes) -> None:
+    head = b"POST /whole HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: %b\r\n%b\r\n\r\n" % (upgrade, body)
+
+    async def test(served: Served) -> None:
+        assert (await served.exchange(head)).startswith(b"HTTP/1.1 400 ")
+        assert served.application.bodies == []
+
+    run(test, limits=SHORT)
+
+
 UPGRADE = (
     b"GET /socket HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
     b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
