@@ -412,10 +412,11 @@ class BoundedConnection(HttpToolsProtocol):
         is_old = (version := self.parser.get_http_version()) != "1.1"
         codings = [value.strip().lower() for name, value in self.headers if name == b"transfer-encoding"]
         hosts = [name for name, _ in self.headers].count(b"host")
-        has_body = any(name in _OF_BODIES and value.strip() != b"0" for name, value in self.headers)
         if version == "2.0" or hosts > 1 or not (hosts or is_old) or (codings and is_old):
             raise _RefusedHeadError  # RFC 9112 sections 3.2 and 6.1: what has read it before this server may differ
-        if has_body and self.parser.should_upgrade():
+        if self.parser.should_upgrade() and any(
+            name in _OF_BODIES and value.strip() != b"0" for name, value in self.headers
+        ):
             raise _RefusedHeadError  # whatever it upgrades to: the parser would read its body as the next request
         if codings and codings != [b"chunked"]:
             self._refused = HTTPStatus.NOT_IMPLEMENTED  # what another coding packs is not read
