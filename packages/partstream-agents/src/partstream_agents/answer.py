@@ -437,14 +437,24 @@ async def decided_by(
     """What a policy decides, by call id; None where the person has to be asked."""
     if policy == "ask":
         return None
-    decisions: dict[str, adapter.Decision] = {}
+    decisions = []
     for approval in approvals:
         allowed = False
         if callable(policy):
             said = policy(approval)
             allowed = (await said if isawaitable(said) else said) is True
-        decisions[approval.call_id] = adapter.Decision(allowed, "" if allowed else _REFUSED)
-    return decisions
+        decisions.append(adapter.Decision(allowed, "" if allowed else _REFUSED))
+    return _by_id(approvals, decisions)
+
+
+def _by_id(approvals: Sequence[adapter.Approval], decisions: Iterable[adapter.Decision]) -> dict[str, adapter.Decision]:
+    """The decisions by call id. A model server makes up the ids, and frameworks run all calls of an allowed one: of
+    several calls with one id, none is allowed unless all are."""
+    found: dict[str, adapter.Decision] = {}
+    for one, decision in zip(approvals, decisions, strict=True):
+        if one.call_id not in found or found[one.call_id].approved:
+            found[one.call_id] = decision
+    return found
 
 
 def question_of(approvals: Sequence[adapter.Approval]) -> str:
@@ -474,10 +484,8 @@ def read_reply(reply: str, approvals: Sequence[adapter.Approval]) -> dict[str, a
     elif numbers := _NUMBERS.fullmatch(reply.strip().rstrip(".")):
         chosen = {int(number) for number in re.findall(r"\d+", numbers[1])}
         if len(approvals) > 1 and chosen <= set(range(1, len(approvals) + 1)):
-            return {
-                one.call_id: adapter.Decision(number in chosen, "" if number in chosen else _DECLINED)
-                for number, one in enumerate(approvals, 1)
-            }
+            numbers_allowed = (number in chosen for number in range(1, len(approvals) + 1))
+            return _by_id(approvals, (adapter.Decision(one, "" if one else _DECLINED) for one in numbers_allowed))
     reason = (
         _DECLINED if not words or (words[0] in _NO and len(words) == 1) else f"{_DECLINED} They said: {reply.strip()}"
     )

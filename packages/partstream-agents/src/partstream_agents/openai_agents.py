@@ -441,15 +441,15 @@ class RunEvents:
 
     def _interruptions(self, items: Iterable[Any]) -> tuple[tuple[ToolCallPart, ...], tuple[adapter.Approval, ...]]:
         calls: dict[str, ToolCallPart] = {}
-        approvals: dict[str, adapter.Approval] = {}
+        approvals: list[adapter.Approval] = []  # of calls with one id all: the SDK runs each of them once it is allowed
         raws = [field_of(item, "raw_item") for item in items]
         for raw in sorted(raws, key=lambda one: self.tools.place(call_id_of(one))):
             call_id, name, arguments = call_id_of(raw), name_of(raw), arguments_of(raw)
             if name not in self._external:
-                approvals.setdefault(call_id, adapter.Approval(call_id, name, arguments))
+                approvals.append(adapter.Approval(call_id, name, arguments))
             else:
                 calls.setdefault(call_id, adapter.host_call(call_id, name, arguments))
-        return tuple(calls.values()), tuple(approvals.values())
+        return tuple(calls.values()), tuple(approvals)
 
     def _result(self, value: Any) -> list[adapter.AgentOutput]:
         """What the run came to, unless it was said already. A result that no response said comes from a tool at which

@@ -297,6 +297,24 @@ def test_no_attached_file_answers_for_the_person(tmp_path):
     assert "What is that?" in decision.reason
 
 
+TWICE = (replace(DELETE, call_id="same"), replace(MOVE, call_id="same"))
+
+
+def test_of_two_calls_with_one_id_none_runs_unless_both_are_allowed():
+    for reply, allowed in {"yes": True, "1 and 2": True, "1": False, "2": False, "no": False}.items():
+        assert read_reply(reply, TWICE)["same"].approved is allowed, reply
+
+
+@pytest.mark.parametrize("allowed", ["delete", "move"])
+def test_a_policy_allows_none_of_two_calls_with_one_id_unless_it_allows_both(allowed, tmp_path):
+    def approve(approval):
+        return approval.name == allowed
+
+    agent, chat = _chat(tmp_path, [STATE, ApprovalAsked(TWICE)], END, approve=approve)
+    assert asyncio.run(chat.say("Clean up")).text == "End."
+    assert not agent.requests[1].decisions["same"].approved
+
+
 def test_any_other_reply_is_the_reason_that_the_model_reads():
     assert "only on Mondays" in read_reply("only on Mondays", (DELETE,))["inner-1"].reason
 

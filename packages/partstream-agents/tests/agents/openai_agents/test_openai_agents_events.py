@@ -118,6 +118,13 @@ def test_calls_for_the_host_and_calls_that_want_to_be_allowed_are_told_apart() -
     ]
 
 
+def test_of_two_calls_with_one_id_that_want_to_be_allowed_both_are_asked_for() -> None:
+    events = RunEvents(asking={"delete"})
+    paths = ("a", "b")
+    ended = events.end(RunEnd(tuple(interruption(call("c1", "delete", f'{{"path": "{one}"}}')) for one in paths)))
+    assert ended[0] == ApprovalAsked(tuple(Approval("c1", "delete", {"path": one}) for one in paths))
+
+
 def test_a_call_for_the_host_whose_arguments_are_cut_is_an_error_that_names_it() -> None:
     events = RunEvents(external={"read_file"})
     with pytest.raises(ToolArgumentsError) as caught:
