@@ -266,6 +266,43 @@ def test_a_window_whose_file_another_one_has_put_aside_goes_on_with_the_new_one(
     other.close()
 
 
+def test_who_is_late_to_find_a_broken_file_leaves_the_new_one_of_another_in_its_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    path = tmp_path / LEDGER_NAME
+    path.write_bytes(b"broken" * 2000)
+    one, other = LedgerFile(path), LedgerFile(path)
+    keep = "INSERT INTO limits (upstream, model, tokens) VALUES (?, ?, ?)"
+    put_aside = LedgerFile._is_put_aside
+
+    def put_aside_late(self: LedgerFile, error: Exception) -> bool:
+        if self is other:  # it has found the broken file, and meanwhile another process begins a new one
+            monkeypatch.setattr(LedgerFile, "_is_put_aside", put_aside)
+            assert one.write([(keep, [("u", "m", 1)])])
+        return put_aside(self, error)
+
+    monkeypatch.setattr(LedgerFile, "_is_put_aside", put_aside_late)
+    assert other.write([(keep, [("u", "n", 2)])])
+    assert one.write([(keep, [("u", "o", 3)])])
+    assert [model for (model,) in other.read("SELECT model FROM limits")] == ["m", "n", "o"]
+    one.close()
+    other.close()
+    assert [found.name for found in tmp_path.iterdir() if found.name != LEDGER_NAME] == [f"{LEDGER_NAME}.aside-1"]
+
+
+@posix
+def test_a_file_that_is_taken_away_while_it_is_open_is_begun_anew(tmp_path: Path):
+    path = tmp_path / LEDGER_NAME
+    keep = "INSERT INTO limits (upstream, model, tokens) VALUES (?, ?, ?)"
+    with closing(LedgerFile(path)) as file:
+        assert file.write([(keep, [("u", "m", 1)])])
+        for found in list(tmp_path.iterdir()):
+            found.unlink()
+        assert file.write([(keep, [("u", "n", 2)])])
+    with closing(LedgerFile(path)) as file:
+        assert file.read("SELECT model FROM limits") == [("n",)]
+
+
 def test_a_reader_that_opens_a_file_while_its_tables_are_made_leaves_it_in_its_place(tmp_path: Path):
     for number in range(40):
         path = tmp_path / str(number) / LEDGER_NAME

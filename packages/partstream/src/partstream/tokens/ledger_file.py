@@ -30,7 +30,14 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar
 
 from partstream.codec.checks import LAST_TIME, MOST_DOLLARS, as_amount, as_count, fields
-from partstream.codec.system import LazyModule, closed_on_error, open_private_database, transaction, use_write_ahead_log
+from partstream.codec.system import (
+    FileLock,
+    LazyModule,
+    closed_on_error,
+    open_private_database,
+    transaction,
+    use_write_ahead_log,
+)
 from partstream.tokens.records import AnswerRow, Completions, UsageRow
 
 if TYPE_CHECKING:
@@ -179,6 +186,11 @@ _BUSY: Final = 1.0
 _REST: Final = 10.0
 """The seconds between two attempts to open a file that cannot be used."""
 
+_PAUSE: Final = 0.05
+"""The seconds that another process has to put a broken file aside, which takes it a millisecond."""
+
+_NO_FILE: Final = (0, 0)
+
 _KEPT: Final = 3
 """The most broken files that are kept under another name."""
 
@@ -232,7 +244,7 @@ class LedgerFile:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._connection: sqlite3.Connection | None = None
-        self._identity = (0, 0)
+        self._identity = _NO_FILE
         self._rests_until = 0.0
         self._unwritten: deque[Statement] = deque()
         self._rows = self._lost = 0  # how many rows wait, and how many did in vain
@@ -352,14 +364,20 @@ class LedgerFile:
     # ---- opening ----
 
     def _opened(self) -> sqlite3.Connection:
+        found = _identity(self.path)  # before it is opened: by the time it is found broken, another may be there
+        if self._connection is not None and found != self._identity:  # a person or another process has taken it away
+            self.close()
         if self._connection is None:
+            self._identity = found
             if self.path.exists() and not self.path.is_file():
                 raise _ForeignFileError("it is a folder" if self.path.is_dir() else "it is no file")
             with closed_on_error(open_private_database(self.path, _BUSY)) as connection:
                 if self._is_lenient:
                     connection.text_factory = lambda text: text.decode(errors="replace")
                 self._prepare(connection)
-            self._connection, self._identity = connection, _identity(self.path)
+            self._connection = connection
+            if found == _NO_FILE:
+                self._identity = _identity(self.path)
         return self._connection
 
     def _prepare(self, connection: sqlite3.Connection) -> None:
@@ -393,21 +411,28 @@ class LedgerFile:
 
     def _is_put_aside(self, error: Exception) -> bool:
         """Renames the file, unless another process has already done so; returns whether the file is out of the way."""
+        lock = None
         try:
-            if self._identity not in ((0, 0), _identity(self.path)):
-                self._identity = (0, 0)
+            lock = FileLock(self.path.with_name(f"{self.path.name}.lock"))
+            if self._identity != _identity(self.path):
                 return True
             places = [self.path.with_name(f"{self.path.name}.aside-{number}") for number in range(1, _KEPT + 1)]
             free = next((place for place in places if not place.exists()), None)
             place = free or min(places, key=lambda place: place.stat().st_mtime)
-            self.path.replace(place)
+            # Those beside it first: once it is gone, another process may begin the new one and its log.
             for beside in _files_beside(self.path):
                 beside.unlink(missing_ok=True)
+            self.path.replace(place)
+        except BlockingIOError:  # another process renames it now
+            time.sleep(_PAUSE)
+            return True
         except FileNotFoundError:  # another process has renamed the file and not yet created the new one
             return True
         except OSError:
             return False
-        self._identity = (0, 0)
+        finally:
+            if lock is not None:
+                lock.remove()
         self._log(f"it was renamed to {place.name} and replaced by an empty file: {error}")
         return True
 
@@ -419,7 +444,10 @@ class LedgerFile:
 
 
 def _identity(path: Path) -> tuple[int, int]:
-    status = path.stat()
+    try:
+        status = path.stat()
+    except FileNotFoundError:
+        return _NO_FILE
     return status.st_dev, status.st_ino
 
 
