@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from partstream.cli import client_settings
 from partstream.cli.client_settings import (
     CLIENTS,
     ClientSettingsFile,
@@ -25,6 +26,7 @@ from partstream.cli.client_settings import (
     take_back,
     write,
 )
+from partstream.config import editing
 from partstream.settings.kinds import ConfigurationError
 
 MINE = '{\n  // mine\n  "env": {"EDITOR": "vi", "URL": "before"},\n  "theme": "dark"\n}\n'
@@ -217,6 +219,25 @@ def test_a_folder_that_cannot_be_written_leaves_no_record(home: Home, tmp_path: 
     with pytest.raises(OSError, match="closed"):
         home.write()
     assert not home.record.exists()
+
+
+def test_who_writes_while_another_writes_leaves_the_record_of_the_other(home: Home, monkeypatch: pytest.MonkeyPatch):
+    home.file.write_text(MINE)
+    edit = client_settings.edit_file
+
+    def edit_late(path: Path, old: bytes, text: str) -> None:
+        if path == home.file:  # the record says what is to be written: now another process wants to write
+            monkeypatch.setattr(client_settings, "edit_file", edit)
+            with pytest.raises(ConfigurationError, match="another program"):
+                home.write(home.other(URL="http://other"))
+        edit(path, old, text)
+
+    monkeypatch.setattr(editing, "_EDITING_SECONDS", 0.0)
+    monkeypatch.setattr(client_settings, "edit_file", edit_late)
+    assert home.write().done is Done.WRITTEN
+    assert "http://h" in home.file.read_text()
+    assert [one.done for one in home.undo()] == [Done.RESTORED]
+    assert home.file.read_text() == MINE
 
 
 def test_two_files_of_a_client_are_written_and_taken_back_together(tmp_path: Path):

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from partstream.config import editing
 from partstream.config.editing import FileChangedError, edit_file, with_default_profile, with_profile, without_profile
 from partstream.settings.kinds import ConfigurationError
 from rows import one_test_for
@@ -193,6 +194,36 @@ def test_a_change_by_somebody_else_is_not_overwritten(tmp_path: Path):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="errors of POSIX")
+def test_an_edit_of_another_process_just_before_the_file_is_replaced_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    path = tmp_path / "partstream.toml"
+    path.write_bytes(b"# before\n")
+    replace = Path.replace
+
+    def replace_late(self: Path, target: Path) -> Path:  # all checks are done: now another one edits the file
+        monkeypatch.setattr(Path, "replace", replace)
+        with pytest.raises(FileChangedError):
+            edit_file(path, b"# before\n", "# of another\n")
+        return replace(self, target)
+
+    monkeypatch.setattr(editing, "_EDITING_SECONDS", 0.0)
+    monkeypatch.setattr(Path, "replace", replace_late)
+    edit_file(path, b"# before\n", "# mine\n")
+    assert path.read_bytes() == b"# mine\n"
+    assert [one.name for one in tmp_path.iterdir()] == ["partstream.toml"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="owners of POSIX")
+def test_a_file_stays_its_owners_when_root_edits_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    path = tmp_path / "partstream.toml"
+    path.write_bytes(b"")
+    given: list[tuple[int, int]] = []
+    monkeypatch.setattr(os, "chown", lambda _path, user, group: given.append((user, group)))
+    edit_file(path, b"", "# mine\n")
+    assert given == [(path.stat().st_uid, path.stat().st_gid)]
+
+
 def test_nothing_is_left_behind_where_the_file_cannot_be_replaced(tmp_path: Path):
     path = tmp_path / "partstream.toml"
     path.mkdir()

@@ -22,7 +22,7 @@ import re
 import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from enum import StrEnum
 from pathlib import Path
 from string import Template
@@ -44,7 +44,8 @@ from partstream.codec.settings_files import (
     read_nodes,
     taken_back,
 )
-from partstream.config.editing import TomlFile, edit_file
+from partstream.codec.system import make_private_folder
+from partstream.config.editing import TomlFile, edit_file, editing_alone
 from partstream.settings.kinds import ConfigurationError
 
 # ---- JSON files ----
@@ -667,18 +668,19 @@ def write(settings: Sequence[tuple[Path, FileSettings]], record: Path) -> list[O
         ConfigurationError: A file has a form that is not changed by a program, or another program writes it.
         OSError: A file cannot be written.
     """
-    known = _read_record(record)
-    planned = [_planned(path, one, known.get(str(path))) for path, one in settings]
-    entries = {**known, **{entry.path: entry for _, _, entry in planned if entry is not None}}
-    if any(entry is not None for _, _, entry in planned):
-        _write_record(record, entries)
-    try:
-        for old, new, entry in planned:
-            if entry is not None:
-                edit_file(Path(entry.path), old, new)
-    except BaseException:
-        _write_record(record, known)
-        raise
+    with _alone(record):  # else the record of one would be put back over that of another
+        known = _read_record(record)
+        planned = [_planned(path, one, known.get(str(path))) for path, one in settings]
+        entries = {**known, **{entry.path: entry for _, _, entry in planned if entry is not None}}
+        if any(entry is not None for _, _, entry in planned):
+            _write_record(record, entries)
+        try:
+            for old, new, entry in planned:
+                if entry is not None:
+                    edit_file(Path(entry.path), old, new)
+        except BaseException:
+            _write_record(record, known)
+            raise
     return [
         Outcome(path, Done.UNCHANGED if entry is None else Done.WRITTEN)
         for (path, _), (_, _, entry) in zip(settings, planned, strict=True)
@@ -695,14 +697,25 @@ def take_back(settings: Sequence[tuple[Path, FileSettings]], record: Path) -> li
         ConfigurationError: As :func:`write`.
         OSError: As :func:`write`.
     """
-    known = _read_record(record)
     forms = {str(path): one.form for path, one in settings}
-    outcomes = []
-    for path in [path for path in known if path in forms]:
-        outcomes.append(_undone(known[path], forms[path]))
-        del known[path]
-        _write_record(record, known)
+    outcomes: list[Outcome] = []
+    if not record.exists():
+        return outcomes
+    with _alone(record):
+        known = _read_record(record)
+        for path in [path for path in known if path in forms]:
+            outcomes.append(_undone(known[path], forms[path]))
+            del known[path]
+            _write_record(record, known)
     return outcomes
+
+
+@contextmanager
+def _alone(record: Path) -> Iterator[None]:
+    """Lets no other process write or take back for the same client meanwhile."""
+    make_private_folder(record.parent)
+    with editing_alone(record.with_suffix(".client")):  # the lock of the record itself is for `edit_file`
+        yield
 
 
 def _planned(path: Path, settings: FileSettings, entry: _Entry | None) -> tuple[bytes, str, _Entry | None]:

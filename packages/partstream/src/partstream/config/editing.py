@@ -11,8 +11,11 @@ from __future__ import annotations
 import json
 import os
 import re
+import sys
+import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from decimal import Decimal
 from importlib import import_module
 from pathlib import Path
@@ -20,7 +23,7 @@ from typing import Any, ClassVar, Final, TypeAlias
 
 from partstream.codec.checks import dataclass, field
 from partstream.codec.settings_files import FileForm, Key, Splice, UnusableTextError, applied, loads_toml, newline_of
-from partstream.codec.system import DATA, make_private_folder, replace_file
+from partstream.codec.system import DATA, FileLock, make_private_folder, replace_file
 from partstream.config.loading import ask_keyring, load_configuration
 from partstream.config.table import DEFAULT_PROFILE, PROFILES, read_document
 from partstream.errors import CallerError
@@ -108,11 +111,43 @@ def edit_file(path: Path, old: bytes, text: str) -> None:
             os.fsync(file.fileno())
         is_there = target.is_file()
         if is_there:
-            written.chmod(target.stat().st_mode & 0o777)
+            about = target.stat()
+            if sys.platform != "win32":
+                with suppress(PermissionError):  # root edits the file of a user, who goes on reading it
+                    os.chown(written, about.st_uid, about.st_gid)
+            written.chmod(about.st_mode & 0o777)
         if (target.read_bytes() if is_there else b"") != old:
             raise FileChangedError(path)
 
-    replace_file(target, text.encode(), check_unchanged)
+    with editing_alone(target):  # else another process could replace it between the check and our own replacement
+        replace_file(target, text.encode(), check_unchanged)
+
+
+@contextmanager
+def editing_alone(path: Path) -> Iterator[None]:
+    """Lets no other process of Partstream edit a file meanwhile.
+
+    Raises:
+        FileChangedError: Another process edits it for more than two seconds.
+        OSError: There can be no file of a lock beside it.
+    """
+    ends = time.monotonic() + _EDITING_SECONDS
+    while True:
+        try:
+            lock = FileLock(path.with_name(f".{path.name[:40]}.lock"))
+            break
+        except BlockingIOError:
+            if time.monotonic() > ends:
+                raise FileChangedError(path) from None
+            time.sleep(_EDITING_PAUSE)
+    try:
+        yield
+    finally:
+        lock.remove()
+
+
+_EDITING_SECONDS: Final = 2.0
+_EDITING_PAUSE: Final = 0.01
 
 
 # ---- TOML files ----
