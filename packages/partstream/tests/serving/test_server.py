@@ -329,10 +329,31 @@ def test_what_is_no_request_gets_its_status_and_the_connection_is_closed():
     run(test, limits=FEW)
 
 
-@one_test_for("body", [b"Content-Length: %d" % len(GET), b"Transfer-Encoding: chunked"])
-@one_test_for("upgrade", [b"h2c", b"websocket", b"anything"])
-def test_no_body_follows_an_upgrade_where_it_would_be_the_next_request(upgrade: bytes, body: bytes) -> None:
-    head = b"POST /whole HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: %b\r\n%b\r\n\r\n" % (upgrade, body)
+@one_test_for("requests", [1, 300])
+def test_an_upgrade_to_what_is_not_served_is_ignored_and_its_body_holds_no_request(requests: int) -> None:
+    body = GET * requests
+    head = b"POST /whole HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: h2c\r\nContent-Length: %d\r\n" % len(
+        body
+    )
+    last = b"GET /whole HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+
+    async def test(served: Served) -> None:
+        received = await served.exchange(head + b"\r\n" + body + last)
+        assert (received.count(b"HTTP/1.1 200 "), served.application.bodies) == (2, [body, b""])
+        reader, writer = await asyncio.open_connection("127.0.0.1", served.port)
+        writer.write(head + b"Expect: 100-continue\r\n\r\n")
+        await reader.readuntil(b"HTTP/1.1 100 Continue\r\n\r\n")
+        writer.write(body + last)
+        assert (await reader.read()).count(b"HTTP/1.1 200 ") == 2
+        writer.close()
+        assert served.application.bodies == [body, b""] * 2
+
+    run(test)
+
+
+@one_test_for("upgrade", [(b"h2c", b"Transfer-Encoding: chunked"), (b"websocket", b"Content-Length: %d" % len(GET))])
+def test_no_body_follows_an_upgrade_where_it_would_be_the_next_request(upgrade: tuple[bytes, bytes]) -> None:
+    head = b"POST /whole HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: %b\r\n%b\r\n\r\n" % upgrade
 
     async def test(served: Served) -> None:
         assert (await served.exchange(head)).startswith(b"HTTP/1.1 400 ")

@@ -20,6 +20,7 @@ from http import HTTPStatus
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
+import httptools
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
@@ -282,7 +283,6 @@ class InTurns:
 
 
 _SLICE: Final = 4 * 1024
-_OF_BODIES: Final = (b"content-length", b"transfer-encoding")
 _MOST_SOCKET_FIELDS: Final = 120
 _LONGEST_SOCKET_FIELD: Final = 8000
 """What the package `websockets` takes of a head: 128 fields, and 8,192 bytes of a line."""
@@ -335,6 +335,7 @@ class BoundedConnection(HttpToolsProtocol):
         self._is_in_head = True
         self._head_bytes = 0
         self._body_bytes = 0
+        self._unparsed = 0
         self._refused = HTTPStatus.BAD_REQUEST
         self._answered: RequestResponseCycle | None = None
         self._turns = InTurns(self.loop, self, self._read_slice)
@@ -377,10 +378,36 @@ class BoundedConnection(HttpToolsProtocol):
             return
         if self._is_in_head:
             self._head_bytes += len(data)
-        super().data_received(data)
+        self._unset_keepalive_if_required()
+        try:
+            self._parse(data)
+        except httptools.HttpParserError:
+            self.logger.warning("Invalid HTTP request received.")
+            self._refuse(self._refused)
         # A head is counted by its parts when it is whole; before, what is unfinished is in no part.
         if self._is_in_head and self._head_bytes > self._limits.request_head_bytes and not self.transport.is_closing():
             self._refuse(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE)
+
+    def _parse(self, data: bytes) -> None:
+        """Ignores an upgrade to anything but a socket, as a server may (RFC 9110 section 7.8): Java's client offers h2c
+        with each request. The parser leaves out the body of such a request, whose length says what is of it."""
+        while data:
+            if self._unparsed:
+                body, data = data[: self._unparsed], data[self._unparsed :]
+                self._unparsed -= len(body)
+                self.on_body(body)
+                if not self._unparsed:
+                    self.on_message_complete()
+                continue
+            try:
+                self.parser.feed_data(data)
+            except httptools.HttpParserUpgrade as upgrade:
+                if self._should_upgrade():
+                    self.handle_websocket_upgrade()
+                    return
+                data = data[upgrade.args[0] :]
+            else:
+                return
 
     def handle_websocket_upgrade(self) -> None:
         """Hands the connection to the WebSocket protocol, which waits without an end for what it cannot read."""
@@ -414,10 +441,11 @@ class BoundedConnection(HttpToolsProtocol):
         hosts = [name for name, _ in self.headers].count(b"host")
         if version == "2.0" or hosts > 1 or not (hosts or is_old) or (codings and is_old):
             raise _RefusedHeadError  # RFC 9112 sections 3.2 and 6.1: what has read it before this server may differ
-        if self.parser.should_upgrade() and any(
-            name in _OF_BODIES and value.strip() != b"0" for name, value in self.headers
-        ):
-            raise _RefusedHeadError  # whatever it upgrades to: the parser would read its body as the next request
+        if self.parser.should_upgrade():
+            length = next((value for name, value in self.headers if name == b"content-length"), b"0")
+            if codings or (int(length) and self._should_upgrade()):
+                raise _RefusedHeadError  # the parser would read the body as the next request
+            self._unparsed = int(length)
         if codings and codings != [b"chunked"]:
             self._refused = HTTPStatus.NOT_IMPLEMENTED  # what another coding packs is not read
             raise _RefusedHeadError
@@ -458,12 +486,9 @@ class BoundedConnection(HttpToolsProtocol):
 
     def on_message_complete(self) -> None:
         """Ends a body."""
-        self._deadline = math.inf
-        super().on_message_complete()
-
-    def send_400_response(self, msg: str) -> None:
-        """Refuses what is no request."""
-        self._refuse(self._refused)
+        if not self._unparsed:
+            self._deadline = math.inf
+            super().on_message_complete()
 
     def check_time(self, now: float) -> None:
         """Refuses a request that is late; what has come of a body gives it more time."""
