@@ -157,6 +157,24 @@ def test_a_file_that_is_no_database_is_refused_with_its_name_and_left_alone(tmp_
     assert path.read_bytes() == before
 
 
+def test_a_hub_that_cannot_be_read_is_no_hub_that_is_not_there(tmp_path: Path) -> None:
+    path = tmp_path / "hub.sqlite3"
+    database = HubDatabase("sqlite", str(path))
+    assert database.store().version() == 0
+    database.migrated()
+    database.close()
+    content = path.read_bytes()
+    for damaged in (
+        content[:5000],
+        content.replace(b"CREATE TABLE hub_", b"CREATE \xffABLE hub_"),
+        b"no database" * 99,
+    ):
+        path.write_bytes(damaged)
+        with pytest.raises(HubStoreUnusableError, match=r"hub\.sqlite3: got .*(malformed|not a database)"):
+            database.store().version()
+        database.close()
+
+
 def test_a_new_file_is_for_its_user_alone(tmp_path: Path) -> None:
     database = HubDatabase("sqlite", str(tmp_path / "folder" / "hub.sqlite3"))
     database.migrated().heartbeat("w1")

@@ -172,6 +172,10 @@ def _older_version(path: Path) -> None:
         connection.execute("PRAGMA user_version = 1")
 
 
+def _no_text_in_its_schema(path: Path) -> None:
+    path.write_bytes(_ledger(path.parent).replace(b"CREATE TABLE counts", b"CREATE \xffABLE counts"))
+
+
 def _without_a_table(path: Path) -> None:
     _ledger(path.parent)
     with closing(sqlite3.connect(path)) as connection:
@@ -198,6 +202,7 @@ BROKEN: dict[str, tuple[Callable[[Path], None], bool]] = {
     "without its head": (_without_head, True),
     "another application's": (_other_application, True),
     "an older version's": (_older_version, True),
+    "without text in its schema": (_no_text_in_its_schema, True),
     "without a table": (_without_a_table, True),
     "a folder in its place": (_folder, True),
     "empty": (_empty, False),

@@ -16,7 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final, TypeVar
 
-from partstream.codec.system import DATA, closed_on_error, open_private_database, use_write_ahead_log
+from partstream.codec.system import DATA, closed_on_error, file_identity, open_private_database, use_write_ahead_log
 from partstream_hub.store.store import HubStore
 from partstream_hub.store.values import Access, HubStoreUnusableError, StoreUnreachableError, Transaction
 
@@ -87,7 +87,10 @@ class _Sqlite(HubStore):
             self._lock.release()
 
     def version(self) -> int:
-        return 0 if self._path is not None and not self._path.exists() else super().version()
+        try:
+            return 0 if self._path is not None and file_identity(self._path) is None else super().version()
+        except OSError as error:
+            raise self._explained(error) from error
 
     def another(self) -> HubStore:
         return self if self._path is None else _Sqlite(self._path, self._clock)

@@ -104,12 +104,19 @@ class HubStore:
         return self.run(migrate, values.Access.WRITE_DURABLY)
 
     def version(self) -> int:
-        """The version of the tables; 0 if there are none. Nothing is made by asking."""
-        try:
-            ((version,),) = self.read("SELECT version FROM hub_schema")
-        except values.HubStoreUnusableError:
-            return 0
-        return int(version)
+        """The version of the tables; 0 if there are none. Nothing is made by asking.
+
+        Raises:
+            HubStoreUnusableError: The database cannot be read, or is damaged.
+        """
+
+        def version(work: values.Transaction) -> int:
+            if not work.rows(self.has_table, ("hub_schema",)):
+                return 0
+            ((found,),) = work.rows("SELECT version FROM hub_schema")
+            return int(found)
+
+        return self.run(version, values.Access.READ)
 
     def time(self) -> float:
         """The time of the database, in seconds since 1970."""

@@ -215,7 +215,22 @@ def open_private_database(path: Path, seconds: float) -> sqlite3.Connection:
     connection = sqlite3.connect(address, uri=True, timeout=seconds, isolation_level=None, check_same_thread=False)
     with closed_on_error(connection):
         connection.execute("PRAGMA trusted_schema = OFF")
+        try:
+            connection.execute("SELECT 1 FROM sqlite_master LIMIT 0")
+        except UnicodeDecodeError as error:  # what SQLite says of a damaged schema has the bytes of it
+            broken = sqlite3.DatabaseError("malformed database schema")
+            broken.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
+            raise broken from error
     return connection
+
+
+def file_identity(path: Path) -> tuple[int, int] | None:
+    """What tells a file from any that takes its place under the same name; None where there is none."""
+    try:
+        status = path.stat()
+    except FileNotFoundError:
+        return None
+    return status.st_dev, status.st_ino
 
 
 @contextmanager

@@ -34,6 +34,7 @@ from partstream.codec.system import (
     FileLock,
     LazyModule,
     closed_on_error,
+    file_identity,
     open_private_database,
     transaction,
     use_write_ahead_log,
@@ -189,8 +190,6 @@ _REST: Final = 10.0
 _PAUSE: Final = 0.05
 """The seconds that another process has to put a broken file aside, which takes it a millisecond."""
 
-_NO_FILE: Final = (0, 0)
-
 _KEPT: Final = 3
 """The most broken files that are kept under another name."""
 
@@ -244,7 +243,7 @@ class LedgerFile:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._connection: sqlite3.Connection | None = None
-        self._identity = _NO_FILE
+        self._identity: tuple[int, int] | None = None
         self._rests_until = 0.0
         self._unwritten: deque[Statement] = deque()
         self._rows = self._lost = 0  # how many rows wait, and how many did in vain
@@ -364,7 +363,7 @@ class LedgerFile:
     # ---- opening ----
 
     def _opened(self) -> sqlite3.Connection:
-        found = _identity(self.path)  # before it is opened: by the time it is found broken, another may be there
+        found = file_identity(self.path)  # before it is opened: by the time it is found broken, another may be there
         if self._connection is not None and found != self._identity:  # a person or another process has taken it away
             self.close()
         if self._connection is None:
@@ -376,8 +375,8 @@ class LedgerFile:
                     connection.text_factory = lambda text: text.decode(errors="replace")
                 self._prepare(connection)
             self._connection = connection
-            if found == _NO_FILE:
-                self._identity = _identity(self.path)
+            if found is None:
+                self._identity = file_identity(self.path)
         return self._connection
 
     def _prepare(self, connection: sqlite3.Connection) -> None:
@@ -414,7 +413,7 @@ class LedgerFile:
         lock = None
         try:
             lock = FileLock(self.path.with_name(f"{self.path.name}.lock"))
-            if self._identity != _identity(self.path):
+            if self._identity != file_identity(self.path):
                 return True
             places = [self.path.with_name(f"{self.path.name}.aside-{number}") for number in range(1, _KEPT + 1)]
             free = next((place for place in places if not place.exists()), None)
@@ -441,14 +440,6 @@ class LedgerFile:
         if problem not in self._logged and len(self._logged) < 10:
             self._logged.add(problem)
             _logger.warning("problem with the token ledger %s: %s", self.path.name, problem)
-
-
-def _identity(path: Path) -> tuple[int, int]:
-    try:
-        status = path.stat()
-    except FileNotFoundError:
-        return _NO_FILE
-    return status.st_dev, status.st_ino
 
 
 def _files_beside(path: Path) -> list[Path]:

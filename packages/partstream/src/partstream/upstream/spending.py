@@ -46,6 +46,7 @@ from partstream.codec.system import (
     DATA,
     LifeLocks,
     closed_on_error,
+    file_identity,
     open_private_database,
     transaction,
     use_write_ahead_log,
@@ -190,7 +191,7 @@ _BUSY: Final = 2.0
 _ABANDONED: Final = 86_400.0
 """Seconds after which what is reserved is charged, whether its process is known to be gone or not."""
 _DAYS: Final = 62
-"""The days that are kept: two months."""
+"""The days with answers that are kept: two months at least."""
 
 _SCHEMA: Final = (
     """CREATE TABLE IF NOT EXISTS spent (
@@ -207,6 +208,10 @@ _SPEND: Final = (
 )
 _SPEND_ONE: Final = _SPEND.format(rows="VALUES (?, ?, ?, ?)")
 _SPEND_ALL: Final = _SPEND.format(rows="SELECT ?, upstream, nanodollars, tokens FROM {table} WHERE {which}")
+_FORGET: Final = (
+    "DELETE FROM spent WHERE day < (SELECT min(day) FROM (SELECT DISTINCT day FROM spent ORDER BY day DESC LIMIT ?))"
+)
+"""Whatever the clock says: one that jumps by years and comes back would have forgotten what was spent."""
 
 
 class SpendingFile:
@@ -217,6 +222,7 @@ class SpendingFile:
         self.path = path
         self._clock = clock
         self._connection: sqlite3.Connection | None = None
+        self._identity: tuple[int, int] | None = None
         self._name = f"{os.getpid()}-{token_hex(6)}"
         self._locks = LifeLocks(path.with_suffix(".locks"), self._name)
         self._has_lock = False
@@ -359,7 +365,7 @@ class SpendingFile:
                 # Where the clock went back, what was spent on days to come was spent today.
                 connection.execute(_SPEND_ALL.format(table="spent", which="day > ?"), (today, today))
                 connection.execute("DELETE FROM spent WHERE day > ?", (today,))
-                connection.execute("DELETE FROM spent WHERE day < ?", (_day(now - _DAYS * 86_400),))
+                connection.execute(_FORGET, (_DAYS,))
                 yield connection
             del self._unsettled[: len(ended)]
         except BaseException as error:
@@ -370,9 +376,9 @@ class SpendingFile:
 
     def _opened(self) -> sqlite3.Connection:
         if self._connection is not None:
-            if os.path.exists(self.path):
+            if file_identity(self.path) == self._identity:
                 return self._connection
-            self._connection.close()  # a person has removed the file
+            self._connection.close()  # a person has removed the file, or put another one in its place
         with closed_on_error(open_private_database(self.path, _BUSY)) as connection:
             if (found := connection.execute("PRAGMA application_id").fetchone()) not in ((0,), (_APPLICATION,)):
                 raise sqlite3.DatabaseError(f"it is of another program, {found[0]:#x}")
@@ -381,7 +387,7 @@ class SpendingFile:
             for statement in _SCHEMA:
                 connection.execute(statement)
             connection.execute(f"PRAGMA application_id = {_APPLICATION}")
-        self._connection = connection
+        self._connection, self._identity = connection, file_identity(self.path)
         return connection
 
 
