@@ -281,3 +281,13 @@ def test_a_file_that_cannot_be_used_is_named(tmp_path: Path, content: bytes | No
     with pytest.raises(StoreUnusableError, match="expected a file for stored answers") as caught:
         SQLiteAnswers(path)
     assert caught.value.path == path
+
+
+def test_the_database_of_another_program_is_refused_and_stays_as_it_was(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE mine (x)")
+    before = path.read_bytes()
+    with pytest.raises(StoreUnusableError, match="got tables of another program"):
+        SQLiteAnswers(path)
+    assert path.read_bytes() == before

@@ -75,6 +75,7 @@ CREATE TRIGGER IF NOT EXISTS items_go AFTER DELETE ON answers BEGIN
     DELETE FROM items WHERE owner = old.owner AND answer_id = old.id;
 END;
 """
+_FOREIGN: Final = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name NOT IN ('answers', 'items')"
 
 _CHAIN: Final = """
 WITH RECURSIVE chain (id, previous_id, place) AS (
@@ -148,6 +149,8 @@ class SQLiteAnswers:
                 form = connection.execute("PRAGMA user_version").fetchone()[0]
                 if form not in (0, _FORM):
                     raise sqlite3.DatabaseError(f"answers in form {form} of another version")
+                if not form and connection.execute(_FOREIGN).fetchone() is not None:
+                    raise sqlite3.DatabaseError("tables of another program")
                 use_write_ahead_log(connection, _BUSY_SECONDS)
                 connection.executescript(_TABLES)
                 connection.execute(f"PRAGMA user_version = {_FORM}")
