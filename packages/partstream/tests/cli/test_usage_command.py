@@ -401,3 +401,23 @@ def test_a_missing_price_and_the_budget_in_force_are_named(tmp_path: Path):
         assert "budget" not in await _usage(tmp_path)
 
     run(test())
+
+
+def test_a_user_without_a_home_and_a_folder_closed_to_him_end_a_command_with_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def closed(path: Path) -> bool:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    async def check() -> None:
+        monkeypatch.setattr(Path, "is_file", closed)
+        ended = await call("usage", PARTSTREAM_DATA=str(tmp_path))
+        assert (ended.code, ended.errors.splitlines()[-1]) == (2, f"Error: {tmp_path / LEDGER_NAME}: Permission denied")
+        monkeypatch.setattr("os.path.expanduser", lambda path: path)  # as for a user whom the system does not know
+        ended = await call("usage", PARTSTREAM_DATA="", XDG_DATA_HOME="")
+        assert (ended.code, ended.errors.splitlines()[-1]) == (
+            2,
+            "Error: this user has no home folder: set HOME to one",
+        )
+
+    run(check())

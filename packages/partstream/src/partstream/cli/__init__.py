@@ -6,6 +6,7 @@ which line installs it. Packages of others may add commands too.
 
 from __future__ import annotations
 import gc
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -97,7 +98,8 @@ class _LazyGroup(click.Group):
         return command
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Runs the command; Ctrl-C, and a reader of the output that goes, end every command alike."""
+        """Runs the command; Ctrl-C, a reader of the output that goes, a place that is closed to this user, and a user
+        without a home, end every command alike."""
         try:
             try:
                 return super().invoke(ctx)
@@ -109,6 +111,14 @@ class _LazyGroup(click.Group):
         except BrokenPipeError:
             drop_output()
             ctx.exit(ExitCode.NO_READER)
+        except PermissionError as error:
+            if error.filename is None:
+                raise
+            raise click.UsageError(f"{error.filename}: {error.strerror}") from error
+        except RuntimeError as error:  # of a user whom the system does not know, as containers have them
+            if os.path.expanduser("~") != "~":
+                raise
+            raise click.UsageError("this user has no home folder: set HOME to one") from error
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         there, rows = added(ADDED_COMMANDS), []
