@@ -47,6 +47,7 @@ ROOMS = (
     "tokens",
     "upstream",
     "runtime",
+    "pages",
     "server",
     "config",
     "vscode",
@@ -263,10 +264,10 @@ def test_one_module_imports_the_driver_of_postgres() -> None:
 # The size of the house, and of the walk that follows one answer through it. Each number may only fall: a change that
 # lowers a number lowers its row. A change that raises one says in its message for which capability.
 RATCHETS = {
-    "modules": 356,
-    "lines": 131_700,
-    "lines of the wires": 30_510,
-    "functions per 1,000 lines": 62.2,
+    "modules": 353,
+    "lines": 131_400,
+    "lines of the wires": 30_590,
+    "functions per 1,000 lines": 62.1,
     "modules of less than 80 lines": 39,
     "modules with one importer, of their own package": 35,
     "percent of the lines that stand before a module's first definition": 8.9,

@@ -439,7 +439,7 @@ def test_the_sidecar_answers_every_method_with_what_is_packed_and_nothing_else(l
     [
         ("partstream", r"ended with code 1 and did not answer initialize: .*No module named 'partstream'"),
         ("partstream/vscode/hosted.py", "did not answer initialize: .*hosted"),
-        ("partstream/server/pages/usage.py", "failed: ModuleNotFoundError: .*usage"),
+        ("partstream/pages/usage.py", "failed: ModuleNotFoundError: .*usage"),
         ("httpx2", "failed: .*ModuleNotFoundError: No module named 'httpx2'"),
         ("partstream_devtools/sidecar.py", "partstream-devtools adds partstream_devtools.sidecar:SidecarRecordings"),
         (f"partstream_devtools-{version_of_source(ROOT)}.dist-info", "failed: a recording needs the package"),

@@ -26,11 +26,7 @@ from configparser import ConfigParser
 from email.parser import HeaderParser
 from io import StringIO
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 ROOT = Path(__file__).resolve().parent.parent
 EXTENSION = ROOT / "extension"
@@ -75,15 +71,8 @@ NOT_PACKED = {
     "partstream_devtools.recordings": "the files that commands open",
     "partstream_devtools.testing": "servers for tests",
     "partstream.server": "serves other programs",
-    "partstream.server.pages.front": "the page of a server",
 }
 """Packages and modules of our own that the sidecar never imports, each with its reason."""
-
-PACKED_ALL_THE_SAME = {
-    "partstream.server.__init__": "the package of the pages",
-    "partstream.server.pages": "the pages that VS Code shows",
-}
-"""What the sidecar does import of them."""
 
 PACKED_GROUPS = ("partstream.agents", "partstream.sidecar")
 """The groups of entry points that the sidecar looks up. It starts no command, and pytest in a provider's process would
@@ -267,19 +256,14 @@ def _keep_record(record: Path) -> None:
         csv.writer(file, lineterminator="\n").writerows(rows)
 
 
-def _nearest(module: str, rooms: Mapping[str, str]) -> int:
-    """The length of the longest of the names that a module has or is below; 0 for none."""
-    return max((len(room) for room in rooms if module == room or module.startswith(f"{room}.")), default=0)
-
-
 def is_packed(name: str) -> bool:
-    """Whether a file of a wheel goes into the extension: of the two tables, the row that is nearest to it decides.
+    """Whether a file of a wheel goes into the extension.
 
     Args:
         name: Its path in the wheel.
     """
     module = name.removesuffix(".py").replace("/", ".")
-    return _nearest(module, PACKED_ALL_THE_SAME) >= _nearest(module, NOT_PACKED)
+    return not any(module == room or module.startswith(f"{room}.") for room in NOT_PACKED)
 
 
 def _check_requirements() -> None:

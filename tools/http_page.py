@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Final
 from partstream.cli.serve_plan import METRICS_PATH
 from partstream.protocols.failures import STATUSES, FailureKind, ServedFailure
 from partstream.protocols.protocol import BUILT_IN_PROTOCOLS, PROTOCOLS
-from partstream.server.application import HEALTH, READINESS
+from partstream.server.application import FRONT, HEALTH, READINESS
 from partstream.server.clients import key_places
-from partstream.server.pages.front import FRONT
 from partstream.server.requests import Route, Routes, endpoints_of
 from partstream_hub import app as hub_api
 from partstream_hub import page as hub_page

@@ -15,7 +15,7 @@ from webp import picture_as_webp
 
 from benchmarks.pages.measuring import browser
 from hub.page_views import admin_view
-from partstream.server.pages.document import Hashes, Nonces
+from partstream.pages.document import Hashes, Nonces
 from partstream_hub.page import file_html, join_html
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from webp import picture_as_webp
 from benchmarks.pages.measuring import browser
 from inspector import sample_streams as streams
 from partstream.lm.parts import TextPart, ThinkingPart, ToolCallPart
-from partstream.server.pages.document import Hashes
+from partstream.pages.document import Hashes
 from partstream_devtools.inspector.page.assembly import page_html
 from partstream_devtools.inspector.view import ViewedFile, view_of
 

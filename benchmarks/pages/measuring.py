@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from playwright.sync_api import sync_playwright
 
 from inspector.browser import browser_path
-from partstream.server.pages.document import Hashes, resource
+from partstream.pages.document import Hashes, resource
 from partstream_devtools.inspector.page.assembly import SCRIPTS, page_html, page_script
 
 if TYPE_CHECKING:

@@ -29,7 +29,7 @@ from partstream.codec.checks import replace
 from partstream.codec.json_codec import dumps
 from partstream.codec.text import visible
 from partstream.lm.outputs import Outcome
-from partstream.server.pages.document import Hashes, Nonces
+from partstream.pages.document import Hashes, Nonces
 from partstream_devtools import recordings
 from partstream_devtools.bundles.exchange import Bundle, RedactionLevel
 from partstream_devtools.bundles.forms import form_of

@@ -23,7 +23,7 @@ from partstream.vscode.recordings import SharePreview
 from partstream_devtools.capturing.capture import LastAnswers, NextAnswers
 
 if TYPE_CHECKING:
-    from partstream.server.pages.document import ContentPolicy
+    from partstream.pages.document import ContentPolicy
     from partstream.vscode import rpc_types as wire
     from partstream_devtools.bundles.exchange import Bundle, RecordedExchange
     from partstream_devtools.capturing.capture import AnswerCapture

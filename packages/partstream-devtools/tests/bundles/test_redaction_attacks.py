@@ -11,7 +11,7 @@ import pytest
 
 from bundles.canaries import unzipped
 from partstream import DataPart
-from partstream.server.pages.document import Hashes
+from partstream.pages.document import Hashes
 from partstream_devtools.bundles.archive import write_bundle
 from partstream_devtools.bundles.exchange import (
     Bundle,

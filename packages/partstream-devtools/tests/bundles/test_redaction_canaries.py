@@ -25,9 +25,9 @@ from partstream import (
 )
 from partstream.errors import RequestNotExpressibleError, UpstreamFailureError
 from partstream.lm.outputs import Finish, InboundRequest, Outcome, Reply, StreamOutput
+from partstream.pages.document import Hashes
 from partstream.protocols.protocol import BUILT_IN_PROTOCOLS, PROTOCOLS
 from partstream.runtime.translation import frame_answer, write_answer, write_question
-from partstream.server.pages.document import Hashes
 from partstream_devtools.bundles.archive import write_bundle
 from partstream_devtools.bundles.exchange import (
     Bundle,

@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from partstream.server.pages.document import Nonces
+from partstream.pages.document import Nonces
 from partstream.upstream.context import CapturedRequest
 from partstream_devtools.capturing.capture import LastAnswers
 from partstream_devtools.capturing.capture_socket import CaptureSocket, follow

@@ -12,7 +12,7 @@ from inspector import sample_views
 from inspector.browser import open_file
 from inspector.handmade import STEPS, answer, frame, long_answer, view
 from partstream.codec.text import visible
-from partstream.server.pages.document import Hashes, Nonces
+from partstream.pages.document import Hashes, Nonces
 from partstream_devtools.inspector.page import assembly
 from partstream_devtools.inspector.page.assembly import page_html
 from partstream_devtools.inspector.view import facts_of

@@ -9,7 +9,7 @@ import pytest
 from inspector import sample_views
 from inspector.browser import axe_findings, open_file
 from inspector.handmade import answer, view
-from partstream.server.pages.document import Hashes
+from partstream.pages.document import Hashes
 from partstream_devtools.inspector.page.assembly import page_html
 
 if TYPE_CHECKING:

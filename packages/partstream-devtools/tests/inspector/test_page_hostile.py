@@ -14,7 +14,7 @@ from inspector import sample_views
 from inspector.browser import open_file
 from inspector.handmade import STEPS, answer, view
 from partstream.codec.text import visible
-from partstream.server.pages.document import Hashes, resource
+from partstream.pages.document import Hashes, resource
 from partstream_devtools.inspector.page.assembly import SCRIPTS, STYLES, page_html, page_script, skeleton_html
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Page
 
-    from partstream.server.pages.document import ContentPolicy
+    from partstream.pages.document import ContentPolicy
 
 HOSTILE = (
     "<script>window.hacked = 1</script>",

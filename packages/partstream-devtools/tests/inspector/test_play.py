@@ -11,7 +11,7 @@ from inspector import sample_streams as streams
 from inspector.browser import open_file
 from inspector.handmade import view
 from inspector.sample_streams import bundle, exchange, paced
-from partstream.server.pages.document import Hashes
+from partstream.pages.document import Hashes
 from partstream_devtools.inspector.page.assembly import page_html
 from partstream_devtools.inspector.view import ViewedFile, view_of
 

@@ -8,7 +8,7 @@ import pytest
 
 from inspector.browser import open_file
 from inspector.handmade import STEPS, answer, long_answer, view
-from partstream.server.pages.document import Hashes
+from partstream.pages.document import Hashes
 from partstream_devtools.inspector.page.assembly import page_html
 
 if TYPE_CHECKING:

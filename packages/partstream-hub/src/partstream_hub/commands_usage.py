@@ -19,7 +19,7 @@ from partstream.cli.console import can_open_browser, open_link, page_option, put
 from partstream.codec.json_codec import dumps, loads
 from partstream.codec.system import CACHE
 from partstream.config.editing import written_value
-from partstream.server.pages.document import Hashes
+from partstream.pages.document import Hashes
 from partstream.tokens.amounts import BudgetAmount, BudgetUnit, amount_text, budget_text
 from partstream_hub.commands_database import (
     Administration,

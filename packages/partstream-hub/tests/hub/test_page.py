@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from hub.page_views import BUDGETS, DOLLAR, KEY, NOW, PERSON, admin_view, budget, person_view, report
 from pages.read_html import Document, read_html
-from partstream.server.pages.document import Hashes, Nonces
+from partstream.pages.document import Hashes, Nonces
 from partstream.tokens.amounts import BudgetUnit
 from partstream_hub.page import amount, content_html, file_html, frame_html, join_html, money, percents, roughly
 from partstream_hub.store.values import DirectoryRecord

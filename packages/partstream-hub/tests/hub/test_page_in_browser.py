@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from hub.page_views import admin_view, budget, person_view, report
 from inspector.browser import axe_findings, open_file
-from partstream.server.pages.document import Hashes
+from partstream.pages.document import Hashes
 from partstream_hub.directory import OwnerKind
 from partstream_hub.page import file_html
 from partstream_hub.store.values import DirectoryRecord

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from pages.read_html import read_html
 from partstream.errors import UnexpectedValueError
-from partstream.server.pages.document import Hashes, Nonces, data_script, document, resource, text
+from partstream.pages.document import Hashes, Nonces, data_script, document, resource, text
 from rows import one_test_for
 
 NONCE = "0123456789abcdefABCDEF"
@@ -92,7 +92,7 @@ def test_no_value_ends_the_element_that_holds_it(value: str):
 
 
 def test_the_colours_are_those_of_vscode_each_with_one_of_ours_behind_it():
-    style = resource("partstream.server.pages", "theme.css")
+    style = resource("partstream.pages", "theme.css")
     used = re.findall(r"var\((--vscode-[\w-]+)(,?)", style)
     assert used
     assert all(comma for _, comma in used)

@@ -7,7 +7,7 @@ import pytest
 
 from inspector.browser import axe_findings, open_file
 from partstream.config.examination import CheckStatus, Finding
-from partstream.server.pages.document import Hashes
+from partstream.pages.document import Hashes
 from partstream.vscode.examining import findings_html, findings_text
 
 if TYPE_CHECKING:

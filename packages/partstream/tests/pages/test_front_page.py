@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from inspector.browser import axe_findings, open_file
-from partstream.server.pages.front import front_html
+from partstream.server.application import front_html
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,8 +7,8 @@ import pytest
 
 from inspector.browser import axe_findings, open_file
 from pages.usage_views import NOW, answer, row, view
-from partstream.server.pages.document import Hashes, Nonces
-from partstream.server.pages.usage import usage_html
+from partstream.pages.document import Hashes, Nonces
+from partstream.pages.usage import usage_html
 
 if TYPE_CHECKING:
     from pathlib import Path

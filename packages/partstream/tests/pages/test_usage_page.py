@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from pages.read_html import Document, read_html
 from pages.usage_views import DAY, NOW, answer, row, view
-from partstream.server.pages.document import Hashes, Nonces
-from partstream.server.pages.usage import dollars, tokens, usage_html
+from partstream.pages.document import Hashes, Nonces
+from partstream.pages.usage import dollars, tokens, usage_html
 from partstream.tokens.usage import UsageView
 
 NOTHING: UsageView = {"answers": [], "conversations": [], "days": []}

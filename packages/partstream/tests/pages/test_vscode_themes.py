@@ -9,8 +9,8 @@ from inspector.browser import axe_findings, open_file
 from inspector.handmade import view as inspector_view
 from pages.usage_views import NOW, answer, row, view
 from partstream.config.examination import CheckStatus, Finding
-from partstream.server.pages.document import Hashes
-from partstream.server.pages.usage import usage_html
+from partstream.pages.document import Hashes
+from partstream.pages.usage import usage_html
 from partstream.vscode.examining import findings_html
 from partstream_devtools.inspector.page.assembly import page_html
 

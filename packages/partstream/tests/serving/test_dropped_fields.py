@@ -14,7 +14,7 @@ from partstream import LanguageModelChatInformation, chat_model
 from partstream.errors import UnsupportedParameterError
 from partstream.lm.parts import TextPart
 from partstream.server.application import app
-from partstream.server.dropped import DROPPED_HEADER, UNSAID_HEADER, DroppedFields, DroppedLog
+from partstream.server.requests import DROPPED_HEADER, UNSAID_HEADER, DroppedFields, DroppedLog
 from partstream.server.settings import ServingSettings
 from partstream.server.telemetry import ServingMetrics
 from partstream.upstream.context import report_dropped

@@ -22,7 +22,7 @@ from partstream.protocols.reader import StreamReader
 from partstream.runtime.translation import read_answer, read_document
 from partstream.server.application import app
 from partstream.server.clients import Caller
-from partstream.server.dropped import DROPPED_HEADER
+from partstream.server.requests import DROPPED_HEADER
 from partstream.server.settings import Admitted, AnswerRequest, EndedAnswer, HeldText, ServingSettings, StopAnswer
 from partstream.upstream.configuration import fingerprint_of
 from partstream.upstream.endpoint import Secret

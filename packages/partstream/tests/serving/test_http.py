@@ -9,8 +9,7 @@ import pytest
 from partstream import TextPart
 from partstream.cli.client_settings import CLIENTS
 from partstream.protocols.protocol import loadable_protocols
-from partstream.server.application import HEALTH, READINESS
-from partstream.server.pages.front import SHOWN_CLIENTS
+from partstream.server.application import HEALTH, READINESS, SHOWN_CLIENTS
 from partstream.server.requests import Routes, endpoints_of
 from partstream.server.settings import ServingSettings
 from partstream.upstream.endpoint import Secret

@@ -10,7 +10,7 @@ from models.server import ModelServer, serving
 from partstream import CancellationTokenSource, RequestOptions, ToolMode
 from partstream.errors import RequestNotExpressibleError
 from partstream.server.application import app
-from partstream.server.dropped import DROPPED_HEADER
+from partstream.server.requests import DROPPED_HEADER
 from partstream.server.settings import ServingSettings
 from partstream.upstream.context import DROPPED
 from partstream.upstream.provider import GatewayProvider

@@ -42,9 +42,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, Self, TypeAl
 from partstream.codec.json_codec import dumps
 from partstream.errors import CallerError
 from partstream.lm.contract import Level
+from partstream.pages.document import FRAMED, HEADERS, HTML
 from partstream.protocols.reader import END_OF_BYTES
 from partstream.server.loopback import Host, LoopbackLimits
-from partstream.server.pages.document import FRAMED, HEADERS, HTML
 from partstream.server.requests import Receive, Scope, Send, encoded_headers, headers_of
 from partstream_devtools.inspector.view import ViewedFile, comparisons, view_of
 

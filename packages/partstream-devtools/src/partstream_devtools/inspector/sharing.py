@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from partstream._version import __version__
 from partstream.codec.json_codec import dumps
 from partstream.codec.text import inline_code, visible
-from partstream.server.pages.document import Hashes
+from partstream.pages.document import Hashes
 from partstream_devtools.bundles.archive import BUNDLE_ENDING, write_bundle
 from partstream_devtools.bundles.exchange import Bundle, RedactionLevel, nanoseconds_of
 from partstream_devtools.bundles.forms import FORMS, write_as

@@ -35,9 +35,8 @@ from zoneinfo import ZoneInfo
 
 from partstream.codec.checks import dataclass
 from partstream.codec.system import SharedRoom
-from partstream.protocols.failures import FailureKind, ServedFailure
-from partstream.server.pages import document as html
-from partstream.server.pages.usage import (
+from partstream.pages import document as html
+from partstream.pages.usage import (
     COST,
     cached_share,
     day_column,
@@ -47,6 +46,7 @@ from partstream.server.pages.usage import (
     tokens,
     tokens_figure,
 )
+from partstream.protocols.failures import FailureKind, ServedFailure
 from partstream.server.requests import RequestFailedError, RequestHead
 from partstream.server.settings import OwnerHandler, OwnerReply
 from partstream.tokens.amounts import DOLLAR, BudgetUnit

@@ -13,7 +13,7 @@ from partstream.lm.parts import TextPart
 from partstream.lm.provider import LanguageModelChatCapabilities, LanguageModelChatInformation
 from partstream.server.application import ServingApp, app
 from partstream.server.clients import Caller
-from partstream.server.dropped import DROPPED_HEADER
+from partstream.server.requests import DROPPED_HEADER
 from partstream.server.settings import UPSTREAM_HEADER, ServingSettings
 from partstream.upstream.configuration import RetryPolicy, Timeouts
 from partstream.upstream.provider import GatewayProvider

@@ -24,8 +24,8 @@ from partstream.codec.checks import replace
 from partstream.codec.json_codec import dumps
 from partstream.codec.system import CACHE, DATA
 from partstream.codec.text import visible
-from partstream.server.pages.document import Hashes
-from partstream.server.pages.usage import completions_text, usage_html
+from partstream.pages.document import Hashes
+from partstream.pages.usage import completions_text, usage_html
 from partstream.settings.kinds import shown_name
 from partstream.tokens import ledger_file
 from partstream.tokens.ledger import LEDGER_NAME

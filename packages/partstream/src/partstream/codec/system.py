@@ -217,7 +217,7 @@ def open_private_database(path: Path, seconds: float) -> sqlite3.Connection:
         connection.execute("PRAGMA trusted_schema = OFF")
         try:
             connection.execute("SELECT 1 FROM sqlite_master LIMIT 0")
-        except UnicodeDecodeError as error:  # what SQLite says of a damaged schema has the bytes of it
+        except UnicodeDecodeError as error:  # SQLite's text about a damaged schema has the bytes of it
             broken = sqlite3.DatabaseError("malformed database schema")
             broken.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
             raise broken from error

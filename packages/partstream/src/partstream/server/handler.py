@@ -51,10 +51,10 @@ from partstream.runtime.progress import AnswerExcerpt, CheckedProgress, cause_of
 from partstream.server import models, replies, requests
 from partstream.server import settings as serving
 from partstream.server.clients import NOBODY, Caller, TokenAuthenticator, client_of, machine_token
-from partstream.server.dropped import UNSAID_HEADER, DroppedFields, DroppedLog
 from partstream.server.forwarding import ForwardedReply, ForwardingCase, check_judged, check_shared, kept_request
 from partstream.server.models import CataloguedModel, ForwardingProvider, KeepingProvider
 from partstream.server.origins import PAGE_HEADERS, AllowedOrigins
+from partstream.server.requests import UNSAID_HEADER, DroppedFields, DroppedLog
 from partstream.server.stored import AnswerMemory, FrameReplay, RecordingReplySink, Remembered
 from partstream.tokens.counting import counted_usage
 from partstream.tokens.records import USAGE_ROWS, UsageRow

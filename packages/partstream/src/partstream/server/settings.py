@@ -91,7 +91,7 @@ class ServingSettings:
         raw_reasoning: Whether thinking goes on the channel of raw reasoning (`response.reasoning.delta` of
             OpenResponses), on a wire that has one beside the summary, which every known client reads.
         strict: Whether a request with fields that reach no model is refused with 400; otherwise they are named in the
-            reply, the log and the metrics (:mod:`partstream.server.dropped`).
+            reply, the log and the metrics (:mod:`partstream.server.requests`).
         allow_origins: The origins of pages that may read replies in a browser (:mod:`partstream.server.origins`); none
             by default.
         store: Keeps the responses that clients ask to store; None for a server that stores none.

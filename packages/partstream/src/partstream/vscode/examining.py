@@ -15,7 +15,7 @@ from partstream.codec.checks import replace
 from partstream.codec.text import visible
 from partstream.config import examination
 from partstream.errors import LanguageModelError, UpstreamError, UpstreamHTTPError
-from partstream.server.pages import document as html
+from partstream.pages import document as html
 from partstream.settings.kinds import ConfigurationError
 from partstream.upstream.endpoint import is_loopback
 from partstream.vscode.failures import NOT_THERE, ProviderFailedError, problem_kind

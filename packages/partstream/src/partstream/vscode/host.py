@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from partstream.lm.completions import CompletionRequest
     from partstream.lm.messages import RequestOptions
     from partstream.lm.provider import DrainingProgress, LanguageModelChatInformation
-    from partstream.server.pages.document import ContentPolicy
+    from partstream.pages.document import ContentPolicy
     from partstream.tokens import TokenCount
     from partstream.upstream.configuration import GatewayConfiguration
     from partstream.vscode.budgets import HubBudgets, Standing
@@ -320,7 +320,7 @@ class ProviderHost:
 
     async def usage_page(self, policy: ContentPolicy) -> str:
         """The page of the token usage, with the answers of other processes, for a webview with this policy."""
-        from partstream.server.pages.usage import completions_text, usage_html  # noqa: PLC0415 - few see the page
+        from partstream.pages.usage import completions_text, usage_html  # noqa: PLC0415 - few see the page
 
         await self._learn_of_others()
         now, completions = datetime.now(UTC).astimezone(), await self.surroundings.tokens.completions(DAYS)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, NoReturn
 from partstream.plugins import SIDECAR, MissingPackageError, find
 
 if TYPE_CHECKING:
-    from partstream.server.pages.document import ContentPolicy
+    from partstream.pages.document import ContentPolicy
     from partstream.upstream.context import AnswerTap
     from partstream.vscode import rpc_types as wire
 

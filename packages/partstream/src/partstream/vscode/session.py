@@ -31,7 +31,7 @@ from partstream.vscode.recordings import Recordings, open_recordings
 
 if TYPE_CHECKING:
     from partstream.lm.parts import ResponsePart
-    from partstream.server.pages.document import Nonces
+    from partstream.pages.document import Nonces
     from partstream.vscode import rpc_types as wire
     from partstream.vscode.rpc import ItemStream, Outbox, RequestId
     from partstream.vscode.window import Window
@@ -467,7 +467,7 @@ def _policy_of(params: wire.PageParams) -> Nonces:
     Raises:
         InvalidParamsError: The nonce or the source does not fit into a policy.
     """
-    from partstream.server.pages.document import Nonces  # noqa: PLC0415 - comes with the first page
+    from partstream.pages.document import Nonces  # noqa: PLC0415 - comes with the first page
 
     try:
         return Nonces(params["nonce"], params["source"])

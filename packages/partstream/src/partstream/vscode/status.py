@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from partstream.server.pages.usage import dollars, tokens
+from partstream.pages.usage import dollars, tokens
 
 if TYPE_CHECKING:
     from partstream.tokens.usage import AnswerUsage, UsageSums

@@ -18,7 +18,7 @@ from listening import listening
 from partstream import CancellationTokenSource, CompletionRequest, LanguageModelError, TextPart
 from partstream.lm.completions import COMPLETION
 from partstream.lm.provider import LanguageModelChatInformation
-from partstream.server.pages.usage import completions_text
+from partstream.pages.usage import completions_text
 from partstream.tokens.records import Completions
 from partstream.vscode import completing
 from rows import one_test_for

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from partstream.codec.json_codec import dumps
-from partstream.server.pages.document import (
+from partstream.pages.document import (
     ContentPolicy,
     data_script,
     document,

@@ -1,9 +1,8 @@
-"""Two pages for people: the token usage of days, conversations and responses, and the findings of a connection test.
+"""The page of the token usage of days, conversations and responses, for a file (`partstream usage --html`) and for VS
+Code, with plots and the tables of their numbers.
 
-The page of usage is one for a file (`partstream usage --html`) and for VS Code, with plots and the tables of their
-numbers. It is whole without a script; its one script replaces its content with a newer page from VS Code. The page of
-findings names what keeps a model from answering, for a webview of VS Code whose extension handles its buttons; its text
-is for reports. An unknown number is an empty cell and never 0.
+The page is whole without a script; its one script replaces its content with a newer page from VS Code. An unknown
+number is an empty cell and never 0.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from datetime import UTC, date, datetime, timedelta
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.server.pages import document as html
+from partstream.pages import document as html
 from partstream.tokens.usage import UsageSums
 
 if TYPE_CHECKING:

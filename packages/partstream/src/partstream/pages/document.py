@@ -25,7 +25,7 @@ from partstream.codec.json_codec import dumps
 from partstream.codec.text import visible
 from partstream.errors import UnexpectedValueError
 
-PACKAGE: Final = "partstream.server.pages"
+PACKAGE: Final = "partstream.pages"
 HTML: Final = "text/html; charset=utf-8"
 HEADERS: Final = (
     ("cache-control", "no-store"),

@@ -1,0 +1,1 @@
+"""Pages of HTML that need no other file, with their styles and scripts."""

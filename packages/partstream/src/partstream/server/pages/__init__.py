@@ -1,1 +1,0 @@
-"""Pages of HTML that a server or a webview shows, with their styles and scripts."""
