@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from partstream.codec.checks import dataclass, replace
 from partstream.codec.text import code_block, inline_code
+from partstream.conversation.media import type_of_file
 from partstream.conversation.turns import Call, Piece, Result, ToolNames, Turn, short_digest, well_formed
 from partstream.lm import inner_activity
 from partstream.lm.messages import RequestOptions, Tool
@@ -397,7 +398,7 @@ _HANDLERS: Final[dict[type[Any], Callable[[AgentAnswer, Any], _Parts]]] = {
     ],
     adapter.Handover: lambda answer, handover: answer.lines.line(inner_activity.handover_line(handover.to)),
     adapter.SubAgentText: lambda answer, said: answer.lines.said_below(said),
-    adapter.AgentFile: lambda answer, file: [DataPart(file.data, file.media_type)],
+    adapter.AgentFile: lambda answer, file: [DataPart(file.data, type_of_file(file.data, file.media_type))],
     adapter.ExternalCalls: AgentAnswer._external,  # noqa: SLF001
     adapter.ApprovalAsked: AgentAnswer._approvals,  # noqa: SLF001
     adapter.Question: AgentAnswer._question,  # noqa: SLF001

@@ -21,7 +21,7 @@ from acp import RequestError, helpers, schema
 
 from partstream.codec.json_codec import JSONDecodeError, loads
 from partstream.codec.text import visible
-from partstream.conversation.media import MediaKind, read_media
+from partstream.conversation.media import MediaKind, read_media, type_of_file
 from partstream.lm.inner_activity import (
     ACTIVITY_MIME_TYPE,
     InnerCall,
@@ -70,13 +70,15 @@ def _part_of(block: Block) -> MessagePart:
         case schema.TextContentBlock():
             return TextPart(block.text)
         case schema.ImageContentBlock() | schema.AudioContentBlock():
-            return DataPart(_bytes(block.data), block.mime_type)
+            data = _bytes(block.data)
+            return DataPart(data, type_of_file(data, block.mime_type))
         case schema.ResourceContentBlock():
             return TextPart(f"[{block.name}]({block.uri})")
     resource = block.resource
     if isinstance(resource, schema.TextResourceContents):
         return TextPart(f'<context uri="{resource.uri}">\n{resource.text}\n</context>\n')
-    return DataPart(_bytes(resource.blob), resource.mime_type or "application/octet-stream")
+    data = _bytes(resource.blob)
+    return DataPart(data, type_of_file(data, resource.mime_type))
 
 
 def _bytes(data: str) -> bytes:

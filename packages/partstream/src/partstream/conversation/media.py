@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
 from partstream.codec.text import bare_media_type
-from partstream.lm.parts import DataPart
+from partstream.lm.parts import DataPart, is_of_host
 
 
 class MediaKind(StrEnum):
@@ -128,6 +128,15 @@ def sniff(data: bytes) -> str | None:
         if head.startswith(signature, offset):
             return media_type if _is_plausible(media_type, data) else None
     return None
+
+
+def type_of_file(data: bytes, stated: str | None) -> str:
+    """The media type of a file that a client or a server sends: the stated one, else what the first bytes show. One
+    that stands for a mark of the host or for an address is none of a file: what it says would count as the word of the
+    host, as state that another model gave, or as an address that was not looked at."""
+    if stated and not is_of_host(stated) and not (bare_media_type(stated) == URI_LIST and ";" in stated):
+        return stated
+    return sniff(data) or _UNKNOWN
 
 
 def read_media(part: DataPart) -> Media:

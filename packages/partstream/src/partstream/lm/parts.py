@@ -713,6 +713,12 @@ def is_for_assistant(part: TextPart | DataPart) -> bool:
     return part.audience is None or Audience.ASSISTANT in part.audience
 
 
+def is_of_host(mime_type: str) -> bool:
+    """Whether a data part of this type is a known mark of the host or of our own."""
+    label = bare_media_type(mime_type)
+    return label in KNOWN_MARKS or label.startswith(_FOR_PROGRAMS)
+
+
 def is_mark(mime_type: str) -> bool:
     """Whether a data part of this type is for programs.
 
@@ -720,6 +726,6 @@ def is_mark(mime_type: str) -> bool:
     JSON are for models.
     """
     label = bare_media_type(mime_type)
-    if "/" not in label or label in KNOWN_MARKS or label.startswith(_FOR_PROGRAMS):
+    if "/" not in label or is_of_host(label):
         return True
     return label.startswith("application/vnd.") and not (label.startswith(_DOCUMENTS) or label.endswith("+json"))

@@ -13,12 +13,11 @@ from urllib.parse import unquote_to_bytes
 
 from partstream.codec.text import bare_media_type
 from partstream.conversation.citations import linked_file
-from partstream.conversation.media import sniff
+from partstream.conversation.media import sniff, type_of_file
 from partstream.lm.outputs import FileMode, StreamOutput, Unmapped
 from partstream.lm.parts import DataPart, ResponsePart, unchecked_part
 from partstream.protocols.read_response import JSONObject, identifier, mapping
 
-_UNKNOWN: Final = "application/octet-stream"
 _URL_ALPHABET: Final = str.maketrans("-_", "+/", "\t\n\v\f\r ")
 """Both alphabets as one; blanks mean nothing, since servers break long texts into lines."""
 
@@ -44,9 +43,13 @@ def inline_file(said: object, media_type: str | None = None) -> DataPart | None:
     """
     if isinstance(said, str) and said[:5].lower() == "data:":
         made = _of_data_url(said)
-        return made if made is None or media_type is None else unchecked_part(DataPart, made.data, media_type)
+        return (
+            made
+            if made is None or media_type is None
+            else unchecked_part(DataPart, made.data, type_of_file(made.data, media_type))
+        )
     data = read_base64(said)
-    return None if data is None else unchecked_part(DataPart, data, media_type or sniff(data) or _UNKNOWN)
+    return None if data is None else unchecked_part(DataPart, data, type_of_file(data, media_type))
 
 
 def file_at(address: str, mode: FileMode) -> ResponsePart | None:
@@ -65,7 +68,7 @@ def _of_data_url(url: str) -> DataPart | None:
     data = read_base64(said) if head.lower().endswith(";base64") else unquote_to_bytes(said)
     # What the first bytes show counts: gateways put `image/png` before every picture.
     return (
-        unchecked_part(DataPart, data, sniff(data) or bare_media_type(head) or _UNKNOWN)
+        unchecked_part(DataPart, data, type_of_file(data, sniff(data) or bare_media_type(head)))
         if data is not None and data
         else None
     )

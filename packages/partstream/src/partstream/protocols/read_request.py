@@ -17,7 +17,7 @@ from typing import Any, Final, TypeAlias, TypeVar
 from urllib.parse import unquote_to_bytes
 
 from partstream.codec.checks import DATE, Places, find_unread
-from partstream.conversation.media import address_part, file_name, sniff
+from partstream.conversation.media import address_part, file_name, type_of_file
 from partstream.conversation.tool_forms import FUNCTION, KNOWN_TOOLS, TEXT, TEXT_INPUT, hosted_kind, joined_name
 from partstream.errors import InvalidRequestError, UnsupportedParameterError
 from partstream.lm.messages import ChatMessage, RequestOptions, StrictTool, Tool, ToolMode
@@ -206,8 +206,6 @@ def text_of(part: Mapping[str, Any], where: str, _counts: Counts) -> TextPart | 
     return said(part, "refusal" if part["type"] == "refusal" else "text", where)
 
 
-_UNKNOWN: Final = "application/octet-stream"
-
 PICTURE: Final = "image/*"
 DOCUMENT: Final = "application/pdf"
 """What is at the address of a document whose type nothing says: servers that fetch any take these."""
@@ -249,7 +247,7 @@ def read_bytes(value: str, where: str, label: str = "") -> DataPart:
             data = b64decode(compact + "=" * (-len(compact) % 4), validate=True)
     except ValueError as error:
         raise InvalidRequestError(where, f"{len(payload):,} characters that are not base64", "base64") from error
-    return DataPart(data, stated or sniff(data) or _UNKNOWN)
+    return DataPart(data, type_of_file(data, stated))
 
 
 def _is_data_url(value: str) -> bool:

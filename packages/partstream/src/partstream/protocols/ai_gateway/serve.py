@@ -22,7 +22,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from partstream.codec.checks import replace
 from partstream.codec.json_codec import is_json
-from partstream.conversation.media import file_name
+from partstream.conversation.media import file_name, type_of_file
 from partstream.conversation.provider_state import ITEMS, MOST_ITEMS, PLACE, AnswerPlace
 from partstream.errors import InvalidRequestError
 from partstream.lm.messages import ChatMessage, RequestOptions, Role, Tool, ToolMode
@@ -155,7 +155,8 @@ class _Prompt:
             return [TextPart(part["text"])] if part["text"] else []
         data = part.get("data")
         if isinstance(data, dict) and data["type"] == "text":
-            read: Any = unchecked_part(DataPart, data["text"].encode(), part["mediaType"])
+            content = data["text"].encode()
+            read: Any = unchecked_part(DataPart, content, type_of_file(content, part["mediaType"]))
         else:
             read = file_part(dict(part), FileMode.ADDRESS)
         if isinstance(read, Unmapped):  # the reference of a file that a provider keeps

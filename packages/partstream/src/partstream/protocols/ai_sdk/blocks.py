@@ -15,7 +15,7 @@ from urllib.parse import unquote_to_bytes
 from partstream.codec.checks import as_count
 from partstream.codec.json_codec import JSONDecodeError, is_json, loads
 from partstream.conversation.citations import Citation, Citations, linked_file
-from partstream.conversation.media import sniff
+from partstream.conversation.media import type_of_file
 from partstream.lm.outputs import CitationMode, EmitText, FileMode, StreamOptions, StreamOutput, Unmapped
 from partstream.lm.parts import DataPart, text_part, thinking_part, unchecked_part
 from partstream.protocols.ai_sdk import errors
@@ -190,7 +190,6 @@ class Blocks:
 
 _BYTES: Final = ("uint8Array", "uint8ArrayData", "base64", "base64Data", "data", "url")
 _WRAPPINGS: Final = 2
-_UNKNOWN: Final = "application/octet-stream"
 _MEDIA_TYPE: Final = "application/vnd.vercel.{}+json"
 _DATA: Final = "data-"
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9!#$&^_.-]*")
@@ -218,7 +217,7 @@ def file_part(chunk: errors.Chunk, mode: FileMode) -> StreamOutput:
             # The stated media type; if it is missing or partial (`image/*`), the type that the first bytes show.
             named = media_type or (address or "").removeprefix("data:").partition(",")[0].partition(";")[0]
             is_whole = "/" in named and not named.endswith("/*")
-            return unchecked_part(DataPart, data, named if is_whole else sniff(data) or _UNKNOWN)
+            return unchecked_part(DataPart, data, type_of_file(data, named if is_whole else None))
     return Unmapped(f"{chunk['type']} (not readable)", chunk)
 
 

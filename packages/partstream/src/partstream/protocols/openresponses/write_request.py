@@ -10,7 +10,7 @@ Source: OpenResponses specification 2026-04-24, `CreateResponseBody` and `ItemPa
 """
 
 from __future__ import annotations
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -272,6 +272,11 @@ def _items_of(turn: conversation.Turn, system: str) -> Iterator[JSONObject]:
             yield from _answer(turn.content)
 
 
+_STATE: Final = ("type", "id", "encrypted_content")
+_STATES: Final[Mapping[str, JSONObject]] = {"reasoning": {"summary": []}, "compaction": {}}
+"""The types of the items that carry state, with the other fields that they must have."""
+
+
 def _answer(content: Sequence[conversation.Piece]) -> Iterator[JSONObject]:
     said: list[JSONObject] = []
     for piece in content:
@@ -285,8 +290,10 @@ def _answer(content: Sequence[conversation.Piece]) -> Iterator[JSONObject]:
             call = {"type": "function_call", "call_id": piece.call_id, "name": piece.name, "arguments": arguments}
             yield {**call, "status": "completed"}
         elif isinstance(piece, conversation.Reasoning):
-            is_reasoning = piece.item.get("type", "reasoning") == "reasoning"
-            yield {**({"type": "reasoning", "summary": []} if is_reasoning else {}), **piece.item}
+            # Nothing else of an item: it comes back from the client, and as a message it would be another one's word.
+            state = {name: piece.item[name] for name in _STATE if isinstance(piece.item.get(name), str)}
+            if state.get("encrypted_content") and (kind := state.pop("type", "reasoning")) in _STATES:
+                yield {"type": kind, **_STATES[kind], **state}
     yield from _message("assistant", said)
 
 
