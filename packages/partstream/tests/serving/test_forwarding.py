@@ -12,7 +12,7 @@ import pytest
 
 from partstream.codec.json_codec import dumps
 from partstream.conversation.preparation import RequestSettings, SystemAs
-from partstream.conversation.provider_state import encode_state
+from partstream.conversation.provider_state import Origin, encode_state, seal_state
 from partstream.errors import AnswerTooLargeError, UpstreamFailureError
 from partstream.lm.outputs import ErrorMode, Finish, Outcome, StreamOptions, ThinkingMode, Unmapped
 from partstream.lm.parts import TextPart, UnifiedFinishReason
@@ -32,7 +32,7 @@ from partstream_devtools.capturing.bundling import bundle_of, snapshot_of
 from partstream_devtools.capturing.capture import LastAnswers
 from partstream_devtools.testing.faults import End, EndKind, Head, Send, Stall, document
 from serving.asgi import Call, ask, call
-from serving.vendors import CHAT, KEY, LIMITS, MODEL, VENDORS, Vendor, model, vendor_of
+from serving.vendors import CHAT, GEMINI, KEY, LIMITS, MODEL, VENDORS, Vendor, model, vendor_of
 from upstreams.upstreams import configuration, run, server_of
 
 if TYPE_CHECKING:
@@ -1091,6 +1091,12 @@ def said(*parts: dict[str, Any]) -> list[dict[str, Any]]:
     return [{"role": "user", "content": [{"type": "text", "text": "Hi"}, *parts]}]
 
 
+def answered(**answer: Any) -> list[dict[str, Any]]:
+    return [*said(), {"role": "assistant", "content": "x", **answer}, *said()]
+
+
+OF_ANOTHER = seal_state({"type": "message", "content": [{"type": "input_file", "file_id": "file-1"}]}, {}) or ""
+IN_BASE64 = f" {b64encode(OF_ANOTHER.encode()).decode()}"
 OF_THE_ACCOUNT: list[tuple[str, str, dict[str, Any]]] = [
     ("chat-completions", "file_id", {"messages": said({"type": "file", "file": {"file_id": "file-1"}})}),
     ("chat-completions", "FILE_ID", {"messages": said({"type": "file", "file": {"FILE_ID": "file-1"}})}),
@@ -1136,6 +1142,33 @@ OF_THE_ACCOUNT: list[tuple[str, str, dict[str, Any]]] = [
     ("gemini-interactions", "uri", {"input": {"type": "document", "uri": "gs://bucket/file"}}),
     ("gemini-interactions", "cached_content", {"cached_content": "cachedContents/1"}),
     ("ollama", "cachedContent", {"cachedContent": "cachedContents/1"}),
+    # What a client seals itself goes on as it is in the seal.
+    (
+        "chat-completions",
+        "file_id",
+        {"messages": answered(reasoning_details=[{"type": "reasoning.encrypted", "data": OF_ANOTHER}])},
+    ),
+    (
+        "openresponses",
+        "file_id",
+        {"input": [{"type": "reasoning", "id": "r", "summary": [], "encrypted_content": OF_ANOTHER}, *said()]},
+    ),
+    (
+        "anthropic-messages",
+        "file_id",
+        {"messages": answered(content=[{"type": "thinking", "thinking": "x", "signature": OF_ANOTHER}])},
+    ),
+    (
+        "gemini",
+        "file_id",
+        {
+            "contents": [
+                {"role": "user", "parts": [{"text": "Hi"}]},
+                {"role": "model", "parts": [{"text": "x", "thoughtSignature": IN_BASE64}]},
+                {"role": "user", "parts": [{"text": "Hi"}]},
+            ]
+        },
+    ),
 ]
 """Requests that name what an upstream keeps for its account, by their wire and the name of the field."""
 
@@ -1155,6 +1188,20 @@ def test_callers_who_share_a_key_name_nothing_that_its_upstream_keeps(
                 assert reply.status == 400
                 assert f"{name}: got what an upstream keeps" in reply.body.decode()
                 assert not requests
+
+    run(test())
+
+
+def test_a_seal_outside_of_the_conversation_adds_no_field_to_what_was_judged() -> None:
+    async def test() -> None:
+        async with vendor_of(GEMINI, GEMINI.reply(stream=True)) as (provider, requests):
+            origin = Origin(provider.configuration.fingerprint, MODEL).key
+            more = seal_state({"x": "y", "candidateCount": 8, "maxOutputTokens": 99_999}, {"origin": origin})
+            body = changed(GEMINI, stream=True, generationConfig={"maxOutputTokens": 9, "x": more})
+            application = app(provider, ServingSettings(authenticate=lambda _headers: Caller("ann")))
+            await asked(application, GEMINI, stream=True, body=body).end()
+            assert b"99999" not in b"".join(one.body for one in requests)
+            assert b"candidateCount" not in b"".join(one.body for one in requests)
 
     run(test())
 

@@ -34,8 +34,10 @@ from partstream.codec.checks import dataclass, narrow, replace
 from partstream.codec.json_codec import JSONDecodeError, dumps, loads
 from partstream.codec.limits import LARGE_BYTES
 from partstream.codec.text import bare_media_type
+from partstream.conversation.provider_state import STATE_MARK, OpaqueState, open_state
 from partstream.errors import LanguageModelError, PartstreamError, UnsupportedParameterError
 from partstream.lm.cancellation import CancellationToken
+from partstream.protocols.files import read_base64
 from partstream.protocols.options import Option
 from partstream.protocols.serve import ID, ForwardingRules, WireRequest
 from partstream.server.models import CataloguedModel, ForwardingProvider, counted_request
@@ -240,9 +242,19 @@ def check_shared(body: Mapping[str, Any], known: Collection[str]) -> None:
             for name, value in one.items():
                 if isinstance(value, list | dict) and name not in (_FREE if isinstance(value, dict) else _FOUND):
                     values.append(value)
+                elif isinstance(value, str) and (sealed := _sealed(name, value)) is not None:  # what is in it goes on
+                    values += [sealed.item, sealed.beside]
                 names = _naming(name) if len(name) <= _LONGEST_OF_OTHERS else None
                 if names is not None and names(value) and not _OF_ANSWERS.search(str(one.get("type"))):
                     raise UnsupportedParameterError(name, "what an upstream keeps", "none: callers share its account")
+
+
+def _sealed(name: str, text: str) -> OpaqueState | None:
+    """What was sealed in a text, or what its client says to be that: a seal has no secret; None for any other text."""
+    if text.startswith(STATE_MARK):
+        return open_state(text)
+    is_base64 = name[-9:].lower() == "signature"  # of Google's wires
+    return open_state((read_base64(text) or b"").decode("ascii", "replace")) if is_base64 else None
 
 
 @lru_cache(1024)

@@ -92,7 +92,10 @@ class RawRequest:
             return self
         sent = {**self.document, **self.added}
         try:
-            opened = {name: _opened(value, origin.key, seals=seals) for name, value in sent.items()}
+            opened = {name: _opened(sent[name], origin.key, seals=seals) for name in sent.keys() & _SAID}
+            rest = b"" if seals else dumps({name: value for name, value in sent.items() if name not in _SAID})
+            if any(seal in rest for seal in SEALS):  # what is opened there would change what was judged
+                return None
         except (LookupError, TypeError, ValueError, RecursionError):
             return None
         changed = {name: value for name, value in opened.items() if value != sent[name]}
@@ -183,6 +186,10 @@ SEALS: Final = (STATE_MARK.encode(), b64encode(STATE_MARK.encode()))
 """What sealed state begins with; the second, where a wire wants base64."""
 SEALING_HEADER: Final = "x-partstream-sealing"
 """The header of a reply that says that the server seals state into its answers, and wants it back as it came."""
+
+
+_SAID: Final = frozenset({"messages", "contents", "input", "system", "systemInstruction", "system_instruction"})
+"""The fields of a body with a conversation, which has state in it."""
 
 
 def _opened(value: Any, origin: str, *, seals: bool) -> Any:
