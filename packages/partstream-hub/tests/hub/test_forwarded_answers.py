@@ -414,6 +414,14 @@ SMUGGLED: dict[str, Any] = {
     "models": ["dearer"],
     "fallbacks": ["dearer"],
     "extra_body": {"model": "dearer"},
+    "providerOptions": {"gateway": {"models": ["dearer"]}},
+    "provider_options": {"gateway": {"models": ["dearer"]}},
+    "preset": "dearer",
+    "agent": {"type": "agent_reference", "name": "dearer"},
+    "api_base": "https://elsewhere.example",
+    "base_url": "https://elsewhere.example",
+    "user_config": {"model_list": []},
+    "model_list": [],
     "N": 9,
     "best_of": 9,
     "Max_Tokens": 99_999,
@@ -437,7 +445,7 @@ def test_a_field_that_adds_to_what_was_judged_is_refused(
     async def test() -> None:
         ana, changes = person("ana")
         tokens = budget("ana", ENOUGH, BudgetUnit.TOKENS)
-        async with vendor_of(vendor, *[vendor.reply(stream=True)] * 40) as (provider, requests):
+        async with vendor_of(vendor, *[vendor.reply(stream=True)] * 60) as (provider, requests):
             async with hub(hub_database, [*changes, tokens], provider, tmp_path) as application:
                 body = json.loads(vendor.request(stream=True)[1])
                 smuggled = [{name: value} for name, value in SMUGGLED.items()]

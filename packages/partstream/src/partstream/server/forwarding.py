@@ -181,7 +181,12 @@ _NAMES: Final = frozenset(
     | {"candidate_count", "generation_config", "previous_response_id", "previous_interaction_id", "num_predict"}
     | {"max_tokens", "max_completion_tokens", "max_output_tokens", "maxOutputTokens"}
 )
-_ADDING: Final = frozenset({"models", "fallback", "fallbacks", "extrabody", "bestof", "maxnewtokens"})
+_ADDING: Final = frozenset(
+    {"models", "fallback", "fallbacks", "extrabody", "bestof", "maxnewtokens", "preset", "modellist", "agent"}
+    | {"apibase", "baseurl", "userconfig", "customllmprovider"}
+)
+_INNER: Final = ("providerOptions", "provider_options")
+"""The fields of a body with options of gateways, by the name of the gateway."""
 _SIGNS: Final = re.compile(r"[^a-z0-9]")
 
 
@@ -194,10 +199,11 @@ def check_judged(body: Mapping[str, Any], rules: ForwardingRules | None) -> None
         UnsupportedParameterError: The body has such a field.
     """
     outer = () if rules is None else {place[0] for place in rules.output_limits if len(place) > 1}
-    inner = (value for name in outer if isinstance(value := body.get(name), Mapping))
-    for one in (body, *inner):
-        for name in one:
-            if name not in _NAMES and _folded(name) in _GUARDED:
+    inner = (body.get(name) for name in outer)
+    of_gateways = (one for name in _INNER if isinstance(value := body.get(name), Mapping) for one in value.values())
+    for guarded, places in ((_GUARDED, (body, *inner)), (_ADDING, of_gateways)):
+        for name in (name for one in places if isinstance(one, Mapping) for name in one):
+            if name not in _NAMES and _folded(name) in guarded:
                 raise UnsupportedParameterError(name, "such a field", "none: an admission judges one model and limit")
 
 
