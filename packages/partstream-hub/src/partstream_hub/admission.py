@@ -139,6 +139,9 @@ class HubAdmission:
         of_money = next((rule for rule in rules if rule.unit is BudgetUnit.MONEY), None)
         if of_money is not None and price is None:
             raise unpriced(directory, model.id, of_money)
+        if of_money is not None and (name := pricing.dearer_field(request.asked)) is not None:
+            said = f"{name}: got a value that costs more than the price of {model.id}, by which your budget is charged"
+            raise RequestFailedError(ServedFailure(FailureKind.INVALID_REQUEST, said, param=name))
         bound = await self._bound(request, price)
         begun = begun_row(asking, request, self._hub.settings.clock())
         try:

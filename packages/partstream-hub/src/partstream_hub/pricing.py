@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from decimal import ROUND_CEILING, Decimal
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from partstream.codec.checks import MOST_DOLLARS, as_amount, as_count, dataclass, fields, replace
@@ -63,6 +64,29 @@ def charged_price(directory: Directory, model: CataloguedModel) -> ChargedPrice 
     in_its_place = () if route is None else (directory.routes.get(name) for name in route.fallbacks)
     others = (_listed(extra, *LONG_COSTS), *(one.price for one in in_its_place if one is not None))
     return ChargedPrice(said, _highest((said, *(one for one in others if one is not None))), is_of_route=False)
+
+
+_TIERS: Final = frozenset({"servicetier", "speed", "inferencegeo"})
+"""The fields with which a request chooses another price, folded."""
+_LISTED_TIERS: Final = frozenset(
+    {"", "auto", "default", "standard", "standard_only", "on_demand", "flex", "batch", "not_available", "global"}
+    | {"unspecified", "service_tier_unspecified"}
+)
+"""Their values at which no more is paid than the listed price."""
+
+
+def dearer_field(asked: InboundRequest) -> str | None:
+    """The field by which a request asks for more than the listed price buys, such as a faster answer, which costs up to
+    six times as much; None without one."""
+    given = chain(asked.body.items(), asked.options.model_options.items())
+    for name, value in given:
+        is_tier = len(name) <= _LONGEST_TIER and name.replace("_", "").casefold() in _TIERS
+        if is_tier and value is not None and not (isinstance(value, str) and value.casefold() in _LISTED_TIERS):
+            return name
+    return None
+
+
+_LONGEST_TIER: Final = 20
 
 
 def highest_cost(price: ModelPrice, input_tokens: int, output_tokens: int) -> int:

@@ -10,9 +10,10 @@ from urllib.parse import quote
 
 import pytest
 
-from hub.hubs import Seller, hub, person
+from hub.hubs import Seller, budget, hub, person
 from partstream.server.settings import ServingSettings
 from partstream.server.stored_answers import SQLiteAnswers
+from partstream.tokens.amounts import BudgetUnit
 from serving.asgi import Call, ask
 from serving.asgi_socket import Socket
 
@@ -192,6 +193,43 @@ def test_no_spelling_reaches_a_model_that_a_key_may_not_use(hub_database: HubDat
                 assert {reply.status, other.status} <= {400, 404, 405}, name
                 assert listed.status in {400, 404} or b'"large"' not in listed.body, name
         assert seller.asked == []
+
+    asyncio.run(run())
+
+
+DEARER: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("/v1/chat/completions", {"service_tier": "priority"}),
+    ("/v1/chat/completions", {"Service_Tier": "FAST"}),
+    ("/v1/messages", {"speed": "fast"}),
+    ("/v1/messages", {"inference_geo": "us"}),
+    ("/v1beta/models/m:generateContent", {"serviceTier": "priority"}),
+    (RESPONSES, {"service_tier": "priority"}),
+)
+LISTED: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("/v1/chat/completions", {"service_tier": "flex"}),
+    ("/v1/chat/completions", {"service_tier": None}),
+    ("/v1/messages", {"speed": "standard", "service_tier": "standard_only"}),
+    (RESPONSES, {"service_tier": "auto"}),
+)
+
+
+@pytest.mark.parametrize("unit", list(BudgetUnit))
+def test_a_dearer_tier_than_the_price_is_refused_where_a_budget_counts_money(
+    hub_database: HubDatabase, tmp_path: Path, unit: BudgetUnit
+) -> None:
+    hi: dict[str, Any] = {"messages": [{"role": "user", "content": "Hi"}], "input": "Hi", "max_tokens": 9}
+
+    async def run() -> None:
+        ana, changes = person("ana")
+        seller = Seller("m", extra={"inputCost": 100, "outputCost": 100})
+        async with hub(hub_database, [*changes, budget("ana", 10**12, unit)], seller, tmp_path) as app:
+            for rows, dearer in ((DEARER, True), (LISTED, False)):
+                for path, tier in rows:
+                    asked = {"contents": [{"parts": [{"text": "Hi"}]}]} if "beta" in path else {"model": "m", **hi}
+                    reply = await ask(app, path, {**asked, **tier}, headers=ana.bearer)
+                    is_refused = b"costs more than the price of m" in reply.body
+                    assert is_refused == (dearer and unit is BudgetUnit.MONEY), (path, tier, reply.body)
+                    assert reply.status == (400 if is_refused else 200)
 
     asyncio.run(run())
 
