@@ -4,6 +4,7 @@ import builtins
 import sys
 import time
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -14,6 +15,7 @@ from psycopg import conninfo
 from hub.stores import HubDatabase, reserve, row, settle
 from hub.test_reservations import RULE
 from interop.servers.postgres import PostgresServer
+from partstream_hub.directory import Team
 from partstream_hub.store.opening import opened_store
 from partstream_hub.store.values import (
     Charge,
@@ -142,6 +144,29 @@ def test_a_file_that_another_process_holds_for_too_long_is_unreachable_and_then_
     first.run(meanwhile)
     assert second.heartbeat("w2").live_workers == 1
     database.close()
+
+
+def test_a_file_that_is_taken_away_is_unreachable_and_the_one_in_its_place_is_used(tmp_path: Path) -> None:
+    path = tmp_path / "hub.sqlite3"
+    database = HubDatabase("sqlite", str(path))
+    store = database.migrated()
+    store.change([Team("old")], "ana")
+    for found in list(tmp_path.glob(f"{path.name}*")):
+        found.rename(tmp_path / f"old-{found.name}")
+    for _ in range(2):
+        assert store.run_at_once(lambda work: work.rows("SELECT 1")) is None
+        with pytest.raises(StoreUnreachableError, match="its file was taken away") as raised:
+            store.directory()
+        assert str(tmp_path) not in raised.value.reason
+    assert not path.exists()
+    database.migrated().change([Team("new")], "ana")
+    directory = store.directory()
+    assert directory is not None
+    assert set(directory.teams) == {"new"}
+    store.change([Team("newer")], "ana")
+    database.close()
+    with closing(HubDatabase("sqlite", str(path)).store()) as again:
+        assert {name for (name,) in again.read("SELECT name FROM hub_teams")} == {"new", "newer"}
 
 
 def test_without_the_driver_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,6 +7,8 @@ shows anything of it.
 """
 
 from __future__ import annotations
+import errno
+import logging
 import re
 import sqlite3
 import threading
@@ -22,6 +24,7 @@ from partstream_hub.store.values import Access, HubStoreUnusableError, StoreUnre
 
 # ---- SQLite ----
 
+_logger = logging.getLogger("partstream.hub")
 Result = TypeVar("Result")
 _BUSY_SECONDS: Final = 5.0
 _RETRY_AFTER: Final = 1.0
@@ -66,6 +69,7 @@ class _Sqlite(HubStore):
         self._clock = clock
         self._lock = threading.Lock()
         self._connection: sqlite3.Connection | None = None
+        self._identity: tuple[int, int] | None = None  # of the file that was opened last
         self._set: dict[str, str] = {}  # the pragmas of the connection: mostly, a transaction is like the one before
 
     def run(self, action: Callable[[Transaction], Result], access: Access = Access.WRITE) -> Result:
@@ -80,7 +84,7 @@ class _Sqlite(HubStore):
         if self._connection is None or not self._lock.acquire(blocking=False):
             return None
         try:
-            return self._run(action, Access.WRITE, _AT_ONCE)
+            return self._run(action, Access.WRITE, _AT_ONCE) if self._is_in_its_place() else None
         except (sqlite3.Error, OSError):
             return None
         finally:
@@ -121,25 +125,37 @@ class _Sqlite(HubStore):
                 connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
         return result
 
+    def _is_in_its_place(self) -> bool:
+        return self._path is None or file_identity(self._path) == self._identity
+
     def _connected(self) -> sqlite3.Connection:
+        if self._connection is not None and not self._is_in_its_place():
+            # SQLite would go on with the file that has no name any more: what it charges would be lost with the
+            # process, and what the new one says, such as a key that is revoked, would not hold.
+            _logger.warning("the hub's database %s was taken away or replaced; it is opened anew", self.where)
+            self._connection.close()
+            self._connection = None
         if self._connection is None:
             if self._path is None:
                 connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+            elif self._identity is not None and file_identity(self._path) is None:
+                raise FileNotFoundError(errno.ENOENT, "its file was taken away")
             else:
                 connection = open_private_database(self._path, _BUSY_SECONDS)
             with closed_on_error(connection):
                 connection.execute("PRAGMA foreign_keys = ON")
                 if self._path is not None:
                     use_write_ahead_log(connection, _BUSY_SECONDS)
+                    self._identity = file_identity(self._path)
             self._connection, self._set = connection, {}
         return self._connection
 
     def _explained(self, error: sqlite3.Error | OSError) -> StoreUnreachableError | HubStoreUnusableError:
         """An error of SQLite in our words; its own hold names of tables and columns, and no value."""
         code = getattr(error, "sqlite_errorcode", None)
-        if code is not None and code & 0xFF in _UNREACHABLE:
-            return StoreUnreachableError(str(error), _RETRY_AFTER)
-        reason = getattr(error, "strerror", None) or str(error)
+        reason = getattr(error, "strerror", None) or str(error)  # without the path: callers read it too
+        if isinstance(error, FileNotFoundError) or (code is not None and code & 0xFF in _UNREACHABLE):
+            return StoreUnreachableError(reason, _RETRY_AFTER)
         return HubStoreUnusableError(self.where, reason, "a database of a hub that can be read and written")
 
 
