@@ -142,6 +142,11 @@ class HubAdmission:
         if of_money is not None and (name := pricing.dearer_field(request.asked)) is not None:
             said = f"{name}: got a value that costs more than the price of {model.id}, by which your budget is charged"
             raise RequestFailedError(ServedFailure(FailureKind.INVALID_REQUEST, said, param=name))
+        # Where writing costs no more than reading, no cache is paid for; and the hub's own price holds as it is.
+        writes_cost = price is not None and not price.is_of_route and (price.price.cache_write or 0) > price.price.input
+        if price is not None and writes_cost:
+            lasts_long = await in_thread(request.size, pricing.asks_for_an_hour, request.asked.body)
+            price = pricing.for_an_hour(price) if lasts_long else price
         bound = await self._bound(request, price)
         begun = begun_row(asking, request, self._hub.settings.clock())
         try:

@@ -10,7 +10,7 @@ answers of upstreams that may keep no limit.
 
 from __future__ import annotations
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import ROUND_CEILING, Decimal
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -78,8 +78,11 @@ _LISTED_TIERS: Final = frozenset(
 def dearer_field(asked: InboundRequest) -> str | None:
     """The field by which a request asks for more than the listed price buys, such as a faster answer, which costs up to
     six times as much; None without one."""
-    given = chain(asked.body.items(), asked.options.model_options.items())
-    for name, value in given:
+    whole = (asked.body, asked.options.model_options)
+    of_gateways = (one.get(_GATEWAYS) for one in whole)
+    inner = (value for one in of_gateways if isinstance(one, Mapping) for value in one.values())
+    places: Iterable[Mapping[str, Any]] = (one for one in chain(whole, inner) if isinstance(one, Mapping))
+    for name, value in chain.from_iterable(one.items() for one in places):
         is_tier = len(name) <= _LONGEST_TIER and name.replace("_", "").casefold() in _TIERS
         if is_tier and value is not None and not (isinstance(value, str) and value.casefold() in _LISTED_TIERS):
             return name
@@ -87,6 +90,33 @@ def dearer_field(asked: InboundRequest) -> str | None:
 
 
 _LONGEST_TIER: Final = 20
+_GATEWAYS: Final = "providerOptions"
+_HOUR: Final = 2
+"""How many times the price of input it costs to write a token into a cache for an hour; providers list that of five
+minutes (Anthropic's prices, 2026)."""
+
+
+def asks_for_an_hour(body: Mapping[str, Any]) -> bool:
+    """Whether a request has something written into a cache for an hour."""
+    values: list[Any] = [body]
+    while values:
+        one = values.pop()
+        if isinstance(one, dict):
+            if one.get("ttl") == "1h" and one.get("type") == "ephemeral":
+                return True
+            values += (value for value in one.values() if isinstance(value, dict | list))
+        elif isinstance(one, list):
+            values += (value for value in one if isinstance(value, dict | list))
+    return False
+
+
+def for_an_hour(price: ChargedPrice) -> ChargedPrice:
+    """The price of a request that has something written into a cache for an hour: reports do not say what of it was."""
+
+    def raised(one: ModelPrice) -> ModelPrice:
+        return replace(one, cache_write=max(one.cache_write or 0, _HOUR * one.input))
+
+    return price._replace(price=raised(price.price), highest=raised(price.highest))
 
 
 def highest_cost(price: ModelPrice, input_tokens: int, output_tokens: int) -> int:

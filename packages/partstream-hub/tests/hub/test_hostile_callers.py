@@ -10,7 +10,8 @@ from urllib.parse import quote
 
 import pytest
 
-from hub.hubs import Seller, budget, hub, person
+from hub.hubs import Seller, budget, hub, person, rows_of
+from partstream.lm.parts import Usage
 from partstream.server.settings import ServingSettings
 from partstream.server.stored_answers import SQLiteAnswers
 from partstream.tokens.amounts import BudgetUnit
@@ -203,6 +204,7 @@ DEARER: tuple[tuple[str, dict[str, Any]], ...] = (
     ("/v1/messages", {"speed": "fast"}),
     ("/v1/messages", {"inference_geo": "us"}),
     ("/v1beta/models/m:generateContent", {"serviceTier": "priority"}),
+    ("/v1/chat/completions", {"providerOptions": {"openai": {"serviceTier": "priority"}}}),
     (RESPONSES, {"service_tier": "priority"}),
 )
 LISTED: tuple[tuple[str, dict[str, Any]], ...] = (
@@ -230,6 +232,26 @@ def test_a_dearer_tier_than_the_price_is_refused_where_a_budget_counts_money(
                     is_refused = b"costs more than the price of m" in reply.body
                     assert is_refused == (dearer and unit is BudgetUnit.MONEY), (path, tier, reply.body)
                     assert reply.status == (400 if is_refused else 200)
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize(
+    ("mark", "nanodollars"), [({}, 1_250_000), ({"ttl": "5m"}, 1_250_000), ({"ttl": "1h"}, 2_000_000)]
+)
+def test_what_is_written_into_a_cache_for_an_hour_is_charged_as_that(
+    hub_database: HubDatabase, tmp_path: Path, mark: dict[str, str], nanodollars: int
+) -> None:
+    async def run() -> None:
+        ana, changes = person("ana")
+        seller = Seller("m", extra={"inputCost": 100, "outputCost": 0, "cacheWriteCost": 125})
+        seller.usage = Usage(1000, 0, 1000, cache_write_tokens=1000)
+        text = {"type": "text", "text": "Hi " * 1000, "cache_control": {"type": "ephemeral", **mark}}
+        asked = {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": [text]}]}
+        async with hub(hub_database, [*changes, budget("ana", 10**12)], seller, tmp_path) as app:
+            assert (await ask(app, "/v1/messages", asked, headers=ana.bearer)).status == 200
+            (row,) = await rows_of(hub_database, 1)
+        assert row["nanodollars"] == nanodollars
 
     asyncio.run(run())
 
