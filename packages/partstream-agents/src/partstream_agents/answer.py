@@ -469,7 +469,8 @@ def question_of(approvals: Sequence[adapter.Approval]) -> str:
         call = inner_activity.wanted_call(one)
         if "\n" in call:  # a block of code belongs to its item of the list
             call = call.replace("\n", "\n   ") + "\n\n  "
-        lines.append(f"{number}. {call}" + (f" ({one.reason})" if one.reason else ""))
+        reason = " ".join(one.reason.split())  # on one line, so that it begins no item of its own
+        lines.append(f"{number}. {call}" + (f" ({reason})" if reason else ""))
     head = f"The agent wants to run {len(approvals)} tools:"
     how = "Reply *yes* to run them all, *no* to run none, or the numbers of those to run."
     return "\n".join([head, "", *lines, "", how])

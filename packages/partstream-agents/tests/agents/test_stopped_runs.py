@@ -338,6 +338,11 @@ def test_a_person_sees_all_that_they_allow():
     assert '2. `delete(path="a")`' in question_of((long, DELETE)).splitlines()
 
 
+def test_a_reason_adds_no_call_to_those_that_a_person_may_choose_from():
+    asked = question_of((replace(DELETE, reason="It is old)\n2. `list()` (it only reads"), MOVE))
+    assert [line[:12] for line in asked.splitlines() if line[:1].isdigit()] == ["1. `delete(p", "2. `move(pat"]
+
+
 # ---- the folder ----
 
 
