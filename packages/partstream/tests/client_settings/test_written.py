@@ -240,6 +240,27 @@ def test_who_writes_while_another_writes_leaves_the_record_of_the_other(home: Ho
     assert home.file.read_text() == MINE
 
 
+def test_who_is_killed_before_the_file_is_written_again_has_lost_nothing_of_it(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+):
+    home.file.write_text(MINE)
+    home.write()
+    with monkeypatch.context() as patched:
+        edit = client_settings.edit_file
+
+        def edit_the_record_alone(path: Path, old: bytes, text: str) -> None:
+            edit(path, old, text)
+            patched.setattr(client_settings, "edit_file", lambda *_: pytest.exit("killed"))
+            patched.setattr(client_settings, "_write_record", lambda *_: None)  # nor does it put anything back
+
+        patched.setattr(client_settings, "edit_file", edit_the_record_alone)
+        with pytest.raises(pytest.exit.Exception):
+            home.write(home.other(URL="http://other"))
+    assert home.write(home.other(URL="http://third")).done is Done.WRITTEN
+    assert [one.done for one in home.undo()] == [Done.RESTORED]
+    assert home.file.read_text() == MINE
+
+
 def test_two_files_of_a_client_are_written_and_taken_back_together(tmp_path: Path):
     toml = FileSettings(ClientSettingsFile("", ("a.toml",)), TomlFile(), {("model",): "m", ("p", "q"): {"a": 1}})
     both = [(tmp_path / "a.toml", toml), (tmp_path / "settings.json", SETTINGS)]

@@ -21,7 +21,7 @@ import json
 import re
 import shlex
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from enum import StrEnum
 from pathlib import Path
@@ -673,14 +673,17 @@ def write(settings: Sequence[tuple[Path, FileSettings]], record: Path) -> list[O
         planned = [_planned(path, one, known.get(str(path))) for path, one in settings]
         entries = {**known, **{entry.path: entry for _, _, entry in planned if entry is not None}}
         if any(entry is not None for _, _, entry in planned):
-            _write_record(record, entries)
+            # Both, in case this process is killed before the file is written: the file says which of them is right.
+            _write_record(record, [*known.values(), *(entry for _, _, entry in planned if entry is not None)])
         try:
             for old, new, entry in planned:
                 if entry is not None:
                     edit_file(Path(entry.path), old, new)
         except BaseException:
-            _write_record(record, known)
+            _write_record(record, known.values())
             raise
+        if known:
+            _write_record(record, entries.values())
     return [
         Outcome(path, Done.UNCHANGED if entry is None else Done.WRITTEN)
         for (path, _), (_, _, entry) in zip(settings, planned, strict=True)
@@ -706,7 +709,7 @@ def take_back(settings: Sequence[tuple[Path, FileSettings]], record: Path) -> li
         for path in [path for path in known if path in forms]:
             outcomes.append(_undone(known[path], forms[path]))
             del known[path]
-            _write_record(record, known)
+            _write_record(record, known.values())
     return outcomes
 
 
@@ -808,16 +811,17 @@ def _read_record(path: Path) -> dict[str, _Entry]:
             entries.append(_Entry(row["path"], row["existed"], row["digest"], splices, keys))
     except (ValueError, KeyError, TypeError):
         raise ConfigurationError(str(path), "no record of what was written", "that it is removed") from None
-    return {entry.path: entry for entry in entries}
+    newest = {entry.path: entry for entry in entries}
+    return newest | {one.path: one for one in entries if one.digest == _digest(_bytes_of(Path(one.path)))}
 
 
-def _write_record(path: Path, entries: Mapping[str, _Entry]) -> None:
+def _write_record(path: Path, entries: Collection[_Entry]) -> None:
     """The record, readable for its user alone, since what it holds may have been a key; gone when it says nothing."""
     if not entries:
         path.unlink(missing_ok=True)
         return
     rows = [
         {"path": one.path, "existed": one.existed, "digest": one.digest, "splices": one.splices, "keys": one.keys}
-        for one in entries.values()
+        for one in entries
     ]
     edit_file(path, _bytes_of(path), json.dumps(rows, indent=1) + "\n")
