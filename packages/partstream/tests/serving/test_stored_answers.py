@@ -291,3 +291,17 @@ def test_the_database_of_another_program_is_refused_and_stays_as_it_was(tmp_path
     with pytest.raises(StoreUnusableError, match="got tables of another program"):
         SQLiteAnswers(path)
     assert path.read_bytes() == before
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes of POSIX")
+def test_a_copy_that_others_may_read_is_closed_to_them(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+
+    async def use(store: SQLiteAnswers) -> None:
+        await store.save("", answer("r1"), ())
+        names = {one.name: stat.S_IMODE(one.stat().st_mode) for one in tmp_path.iterdir()}
+        assert names == {"a": 0o600, "a-shm": 0o600, "a-wal": 0o600}
+
+    path.touch()
+    path.chmod(0o646)
+    run(path, use)

@@ -224,6 +224,16 @@ def open_private_database(path: Path, seconds: float) -> sqlite3.Connection:
     return connection
 
 
+def close_to_others(path: Path) -> None:
+    """Takes the rights of others from a database of our own that exists, such as a copy, and from the files beside it,
+    which have the same content."""
+    for name in (path, *(Path(f"{path}{suffix}") for suffix in ("-wal", "-shm", "-journal"))):
+        with suppress(OSError):  # there is none, or it is another user's
+            mode = name.stat().st_mode
+            if mode & 0o077:
+                name.chmod(mode & 0o700)
+
+
 def file_identity(path: Path) -> tuple[int, int] | None:
     """What tells a file from any that takes its place under the same name; None where there is none."""
     try:

@@ -25,7 +25,13 @@ from typing import Any, Final, TypeVar
 from partstream.codec import limits
 from partstream.codec.checks import storable_text
 from partstream.codec.json_codec import dumps, loads
-from partstream.codec.system import closed_on_error, open_private_database, transaction, use_write_ahead_log
+from partstream.codec.system import (
+    close_to_others,
+    closed_on_error,
+    open_private_database,
+    transaction,
+    use_write_ahead_log,
+)
 from partstream.errors import CallerError
 from partstream.protocols.serve import StoredAnswer
 from partstream.server.requests import ChainTooLargeError, StoreFailedError
@@ -151,6 +157,7 @@ class SQLiteAnswers:
                     raise sqlite3.DatabaseError(f"answers in form {form} of another version")
                 if not form and connection.execute(_FOREIGN).fetchone() is not None:
                     raise sqlite3.DatabaseError("tables of another program")
+                close_to_others(self._path)
                 use_write_ahead_log(connection, _BUSY_SECONDS)
                 connection.executescript(_TABLES)
                 connection.execute(f"PRAGMA user_version = {_FORM}")

@@ -33,6 +33,7 @@ from partstream.codec.checks import LAST_TIME, MOST_DOLLARS, as_amount, as_count
 from partstream.codec.system import (
     FileLock,
     LazyModule,
+    close_to_others,
     closed_on_error,
     file_identity,
     open_private_database,
@@ -388,12 +389,7 @@ class LedgerFile:
         """
         connection.execute("PRAGMA cell_size_check = ON")  # finds damage before it is read as data
         is_made = _is_made(connection)
-        # The rights of others go from an existing ledger; the files beside it have the same content.
-        for path in (self.path, *_files_beside(self.path)):
-            with suppress(OSError):  # there is none, or it is another user's
-                mode = path.stat().st_mode
-                if mode & 0o077:
-                    path.chmod(mode & 0o700)
+        close_to_others(self.path)
         use_write_ahead_log(connection, _BUSY)
         connection.execute("PRAGMA synchronous = NORMAL")
         if not is_made:
