@@ -265,7 +265,7 @@ def test_one_module_imports_the_driver_of_postgres() -> None:
 # lowers a number lowers its row. A change that raises one says in its message for which capability.
 RATCHETS = {
     "modules": 353,
-    "lines": 131_400,
+    "lines": 131_500,
     "lines of the wires": 30_590,
     "functions per 1,000 lines": 62.1,
     "modules of less than 80 lines": 39,
