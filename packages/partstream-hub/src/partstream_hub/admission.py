@@ -140,7 +140,8 @@ class HubAdmission:
         if of_money is not None and price is None:
             raise unpriced(directory, model.id, of_money)
         if of_money is not None and (name := pricing.dearer_field(request.asked)) is not None:
-            said = f"{name}: got a value that costs more than the price of {model.id}, by which your budget is charged"
+            cause = f"got a value that costs more than the price of {model.id}, by which your budget is charged"
+            said = f"{name}: {cause}; leave it out"
             raise RequestFailedError(ServedFailure(FailureKind.INVALID_REQUEST, said, param=name))
         # Where writing costs no more than reading, no cache is paid for; and the hub's own price holds as it is.
         writes_cost = price is not None and not price.is_of_route and (price.price.cache_write or 0) > price.price.input
