@@ -65,7 +65,6 @@ REASONS = {
         "partstream.runtime.answer_files",
     ): "Windows changes nothing of a folder; the user's own folder protects it",
     ("chmod", "partstream.config.editing"): "the mode of the same file; Windows has a read-only flag, which stays",
-    ("chmod", "partstream.tokens.ledger_file"): "Windows changes nothing but a read-only flag, which is not set",
     ("os.link", "partstream.server.clients"): "NTFS and APFS have hard links; elsewhere the error names the file",
     ("select.poll", "partstream.upstream.http_connection"): "the function returns before where there is no such call",
     ("resource.setrlimit", "partstream.server.listening"): "the function returns before where there is no such module",
