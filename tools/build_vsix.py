@@ -70,6 +70,7 @@ NOT_PACKED = {
     "partstream_devtools.recorder": "a proxy that a command starts",
     "partstream_devtools.recordings": "the files that commands open",
     "partstream_devtools.testing": "servers for tests",
+    "partstream.runtime.demo_provider": "the model of `partstream demo`",
     "partstream.server": "serves other programs",
 }
 """Packages and modules of our own that the sidecar never imports, each with its reason."""

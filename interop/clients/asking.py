@@ -78,13 +78,12 @@ async def result_of(line: bytes, client: asyncio.subprocess.Process) -> dict[str
     client.stdin.write(line)
     try:
         async with asyncio.timeout(_LONGEST_ANSWER):
-            await client.stdin.drain()
+            with suppress(ConnectionError):  # it has ended: what it said last says why
+                await client.stdin.drain()
             answer = await client.stdout.readline()
             said = b"" if answer else await client.stderr.read()
     except TimeoutError as error:
         raise BrokenClientError(f"it gave no result within {_LONGEST_ANSWER} s") from error
-    except ConnectionError as error:
-        raise BrokenClientError("it ended") from error
     if not answer:
         raise BrokenClientError([*said.decode(errors="replace").strip().splitlines(), "it ended"][0])
     result: dict[str, Any] = json.loads(answer)
