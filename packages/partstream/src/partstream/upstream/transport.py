@@ -586,8 +586,6 @@ class LimitedWaits:
 
 _MAX_ERROR_BODY: Final = 64 * 1024
 _ERROR_BODY_SECONDS: Final = 2.0
-
-
 _LAST_STATUS: Final = 599  # a server can send its client no other (RFC 9110 section 15)
 
 
