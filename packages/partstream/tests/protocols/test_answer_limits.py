@@ -181,6 +181,22 @@ def test_what_a_server_opens_without_end_ends_the_answer(
     assert finish.error.limit == 50
 
 
+CHOICES: dict[str, Any] = {
+    "chat-completions": lambda number: {"choices": [{"index": number, "delta": {"content": "a"}}]},
+    "gemini": lambda number: {"candidates": [{"index": number, "content": {"parts": [{"text": "a"}]}}]},
+}
+
+
+@one_test_for("wire", CHOICES)
+def test_choices_without_end_end_the_answer(wire: str) -> None:
+    choices = [CHOICES[wire](number) for number in range(257)]
+    allowed, refused = _end_of(wire, choices[:256]), _end_of(wire, choices)
+    assert allowed is None
+    assert refused is not None
+    assert isinstance(refused.error, AnswerTooLargeError)
+    assert refused.error.limit == 256
+
+
 def test_the_ids_of_a_run_are_together_no_longer_than_the_arguments_of_a_call(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(calls, "MOST_ARGUMENT_BYTES", 4_000)
     for name in ("messages of a run", "thoughts of a run", "sub-agents of a run", "calls of a run"):
