@@ -35,7 +35,8 @@ def random_steps(store: HubStore, choice: random.Random, name: str, count: int) 
         worker = choice.choice(WORKERS)
         action = choice.choice(("beat", "batch", "batch", "batch", "expire", "limit"))
         if action == "batch":
-            some = choice.sample([*running], min(len(running), choice.randint(0, 2)))
+            is_alone = choice.random() < 0.4  # one answer begins, and nothing else happens with it
+            some = choice.sample([*running], min(len(running), 0 if is_alone else choice.randint(0, 2)))
             ended: list[Settle | Drop] = []
             for one in some:
                 charges = (Charge(windows[rule], choice.randint(0, most)) for rule, most in running[one].items())
@@ -48,10 +49,11 @@ def random_steps(store: HubStore, choice: random.Random, name: str, count: int) 
                         Need(rule, choice.randint(50, 400), choice.randint(1, 50))
                         for rule in choice.sample(rules(1), choice.randint(1, 3))
                     ],
+                    is_alone,
                 )
-                for one in range(choice.randint(0, 3))
+                for one in range(1 if is_alone else choice.randint(0, 3))
             ]
-            result = store.carry_out(worker, Batch(ended, extends[:1], reserves, windows))
+            result = store.carry_out(worker, Batch(ended, [] if is_alone else extends[:1], reserves, windows))
             for one, found in zip(reserves, result.reserved, strict=True):
                 if isinstance(found, Granted):
                     running[one.row.answer_id] = dict(found.amounts)

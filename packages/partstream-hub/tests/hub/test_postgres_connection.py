@@ -6,7 +6,7 @@ from hub.stores import HubDatabase, row
 from hub.test_reservations import RULE
 from partstream_hub.directory import Need
 from partstream_hub.store import postgres
-from partstream_hub.store.rows import Batch, Granted, Reserve, Settle
+from partstream_hub.store.rows import Batch, Granted, Refused, Reserve, Settle
 from partstream_hub.store.values import AnswerContent, Charge
 
 
@@ -42,6 +42,41 @@ def test_an_answer_waits_for_two_round_trips_and_no_statement_is_planned_twice(
     ((planned,),) = store.read("SELECT count(*) FROM pg_prepared_statements")
     assert planned <= max(most_planned, 20)
     assert store.check() == []
+    database.close()
+
+
+def test_an_answer_alone_waits_for_one_round_trip_and_for_no_other_worker(
+    postgres_address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trips: list[int] = []
+    read = postgres._Connection._read
+    monkeypatch.setattr(postgres._Connection, "_read", lambda one: (trips.append(len(one._unread)), read(one))[1])
+    database = HubDatabase("postgres", postgres_address)
+    store, other = database.migrated(), database.store()
+    (window,) = store.open_windows([RULE]).values()
+
+    def whole(answer_id: str, amount: int) -> Batch:
+        trips.clear()
+        one = Reserve(row(answer_id), [Need(RULE, amount, 1)], is_whole=True)
+        return Batch([], reserves=[one], windows={RULE.id: window.id})
+
+    def begun(answer_id: str, amount: int) -> Granted | Refused | None:
+        result = store.carry_out_at_once("w1", whole(answer_id, amount))
+        return None if result is None else result.reserved[0]
+
+    for number in range(2):
+        assert isinstance(begun(f"a{number}", 9), Granted)
+    assert trips == [2]  # the question, and the end of the transaction
+    found = begun("much", RULE.limit)
+    assert isinstance(found, Refused)
+    assert (found.window.id, found.window.reserved) == (window.id, 18)
+    statement = "SELECT id FROM hub_windows WHERE id = ?"
+    held: list[Granted | Refused | None] = []
+    other.run(lambda work: (work.locked(statement, (window.id,)), held.append(begun("b", 9))))
+    assert held == [None]  # the thread waits for it
+    assert isinstance(store.carry_out("w1", whole("b", 9)).reserved[0], Granted)
+    assert store.check() == []
+    assert store.open_windows([RULE])[RULE.id].reserved == 27
     database.close()
 
 

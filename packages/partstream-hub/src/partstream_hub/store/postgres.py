@@ -76,6 +76,7 @@ class _Connection:
     """
 
     ends: float | None = None  # until when it is waited for, by `time.monotonic`; None for ever
+    _is_in_transaction = False  # something was said since the last end
 
     def __init__(self, address: str) -> None:
         self._driver = psycopg.Connection.connect(address, autocommit=True, **_parameters(address))
@@ -101,6 +102,7 @@ class _Connection:
             self._wire.send_prepare(name, numbered.encode(), types)
             self._unread.append(False)
         self._wire.send_query_prepared(name, given, self._values.formats)
+        self._is_in_transaction = True
         self._unread.append(is_question)
 
     def answers(self) -> list[list[tuple[Any, ...]]]:
@@ -108,8 +110,11 @@ class _Connection:
         self._wire.send_flush_request()
         return self._read()
 
-    def end(self, statement: str = "") -> None:
-        """Ends a transaction, with a statement where it began with one or is taken back, and waits for that."""
+    def end(self, statement: str = "") -> list[list[tuple[Any, ...]]]:
+        """Ends a transaction, if it has begun, with a statement where it began with one or is taken back, and waits for
+        that; the rows of what was asked with it."""
+        if not self._is_in_transaction:
+            return []
         if len(self._names) > _MOST_PLANNED:
             self._wire.send_query_params(b"DEALLOCATE ALL", None)
             self._names.clear()
@@ -118,7 +123,8 @@ class _Connection:
             self.send(statement)
         self._wire.pipeline_sync()
         self._unread.append(False)
-        self._read()
+        self._is_in_transaction = False
+        return self._read()
 
     def close(self) -> None:
         """Closes it; what was not committed is taken back."""
@@ -228,14 +234,11 @@ class PostgresStore(HubStore):
     def _run(self, action: Callable[[Transaction], Result], access: Access, work: _PostgresTransaction) -> Result:
         connection = work.connection
         try:
-            # Most transactions take two round trips: statements without rows wait for the next question.
+            # A transaction takes two round trips, or one: statements without rows wait for the next question.
             for statement in _BEGIN[access]:
                 connection.send(statement)
             result = action(work)
-            work.is_committing = True
-            if connection.ends is not None:
-                connection.ends += _COMMIT_SECONDS
-            connection.end("COMMIT" if _BEGIN[access] else "")
+            work.commit("COMMIT" if _BEGIN[access] else "")
         except psycopg.Error:
             self._disconnect()
             raise
@@ -313,11 +316,11 @@ class _PostgresTransaction(Transaction):
     """A transaction of Postgres."""
 
     locking = " FOR UPDATE"
-
-    clock = "CAST(extract(epoch FROM clock_timestamp()) AS DOUBLE PRECISION)"
+    clock = "date_part('epoch', clock_timestamp())"
 
     def __init__(self, connection: _Connection, clock: Callable[[], float] | None) -> None:
         super().__init__(connection, clock or self._read_time)
+        self.changes_tables_together = clock is None  # which reads the clock of the database
         self.connection = connection
         self._time: float | None = None
         self.is_committing = False  # once all was said but COMMIT, it may be carried out, whatever is heard of it
@@ -332,6 +335,20 @@ class _PostgresTransaction(Transaction):
         for statement, given, locks in questions:
             self.connection.send(statement + self.locking * locks, given, is_question=True)
         return self.connection.answers()
+
+    def whole(self, statement: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        ends = self.connection.ends
+        self.connection.send(statement, parameters, is_question=True)
+        (rows,) = self.commit()
+        self.is_committing, self.connection.ends = False, ends  # what may follow is another transaction
+        return rows
+
+    def commit(self, statement: str = "") -> list[list[tuple[Any, ...]]]:
+        """Says what ends the transaction, and waits for that; the rows of what was asked with it."""
+        self.is_committing = True
+        if self.connection.ends is not None:
+            self.connection.ends += _COMMIT_SECONDS
+        return self.connection.end(statement)
 
     def _read_time(self) -> float:
         if self._time is None:

@@ -12,6 +12,7 @@ import re
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -313,6 +314,8 @@ class IncompleteBatchError(Exception):
 
 def carry_out(work: Transaction, worker: str, batch: Batch, also: Collection[int] = ()) -> BatchResult:
     """Ends, extends and begins answers, in this order; see :meth:`partstream_hub.store.store.HubStore.carry_out`."""
+    if work.changes_tables_together and (granted := _reserved_whole(work, worker, batch)) is not None:
+        return BatchResult((), (granted,))
     known, changes = batch.windows, _Changes()
     rules = {need.rule.id: need.rule for one in batch.reserves for need in one.needs}
     numbers = {number for one in batch.ended for number in one.windows}.union(also)
@@ -331,16 +334,36 @@ def carry_out(work: Transaction, worker: str, batch: Batch, also: Collection[int
     extended = [_extended(work, one, running.get(one.answer_id), windows, changes) for one in batch.extends]
     reserved = [_reserved(one, known, windows, changes) for one in batch.reserves]
     changes.write(work)
-    begun = []
-    for (row, needs, _), granted in zip(batch.reserves, reserved, strict=True):
-        if isinstance(granted, Granted):
-            money = next((granted.windows[one.rule.id] for one in needs if one.rule.unit is BudgetUnit.MONEY), None)
-            amounts = {window: granted.amounts[rule] for rule, window in granted.windows.items()}
-            lost = dumps([getattr(row, name) for name in _LOST_FIELDS]).decode()
-            begun.append((row.answer_id, worker, _text_of_amounts(amounts), money, lost))
-    if begun:
+    pairs = zip(batch.reserves, reserved, strict=True)
+    if begun := [_begun(worker, one, granted) for one, granted in pairs if isinstance(granted, Granted)]:
         work.run(*_inserting("hub_reservations", _RESERVATIONS, begun)[:2])
     return BatchResult(extended, reserved)
+
+
+def _begun(worker: str, reserve: Reserve, granted: Granted) -> tuple[object, ...]:
+    """The row of a reservation."""
+    windows, row = granted.windows, reserve.row
+    money = next((windows[one.rule.id] for one in reserve.needs if one.rule.unit is BudgetUnit.MONEY), None)
+    amounts = _text_of_amounts({window: granted.amounts[rule] for rule, window in windows.items()})
+    return row.answer_id, worker, amounts, money, dumps([getattr(row, name) for name in _LOST_FIELDS]).decode()
+
+
+def _reserved_whole(work: Transaction, worker: str, batch: Batch) -> Granted | None:
+    """Reserves all that a single answer needs with one question to a database that takes it; None where it does not get
+    that, for whichever reason, or the batch is another one: then nothing has happened."""
+    if batch.ended or batch.extends or len(batch.reserves) != 1 or not batch.reserves[0].is_whole:
+        return None
+    (reserve,) = batch.reserves
+    amounts = {need.rule.id: need.amount for need in reserve.needs}
+    granted = Granted({rule: batch.windows[rule] for rule in amounts}, amounts)
+    pairs = [value for rule, amount in amounts.items() for value in (batch.windows[rule], amount)]
+    statement = _reserving(work.clock, len(amounts))
+    return granted if work.whole(statement, (*pairs, *_begun(worker, reserve, granted))) else None
+
+
+@cache
+def _reserving(clock: str, count: int) -> str:
+    return SQL["reserve whole"].format(rows=", ".join(["(?, ?)"] * count), clock=clock, count=count)
 
 
 def _inserting(table: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> Query:

@@ -39,6 +39,16 @@ UPDATE hub_windows SET budget_limit = ?, highest_limit = ? WHERE id = ?;
 
 -- release
 DELETE FROM hub_reservations WHERE answer_id IN ({places}) RETURNING answer_id, amounts;
+-- reserve whole
+WITH more (number, amount) AS (VALUES {rows}), held AS (
+    SELECT id, amount, spent + reserved + amount <= budget_limit AND starts_at <= {clock}
+        AND (ends_at IS NULL OR ends_at > {clock}) AS has_room
+    FROM hub_windows JOIN more ON id = number ORDER BY id FOR UPDATE OF hub_windows SKIP LOCKED
+), room AS (SELECT count(*) FILTER (WHERE has_room) = {count} AS is_there FROM held), added AS (
+    UPDATE hub_windows SET reserved = hub_windows.reserved + held.amount
+    FROM held, room WHERE hub_windows.id = held.id AND is_there
+) INSERT INTO hub_reservations (answer_id, worker, amounts, money, lost)
+    SELECT ?, ?, ?, CAST(? AS BIGINT), ? FROM room WHERE is_there RETURNING answer_id;
 -- running
 SELECT answer_id, amounts FROM hub_reservations WHERE answer_id IN ({places}) ORDER BY answer_id;
 -- extend

@@ -215,6 +215,7 @@ class Transaction:
     """A transaction that runs, on a connection of either driver."""
 
     clock = "NULL"  # the time of the database in a question; :meth:`note_time` takes it
+    changes_tables_together = False  # whether a statement may change several, and with it :meth:`whole` may be called
 
     def __init__(self, connection: Any, clock: Callable[[], float]) -> None:
         self._connection = connection
@@ -235,6 +236,10 @@ class Transaction:
     def rows_of(self, *questions: Query) -> list[list[tuple[Any, ...]]]:
         """The rows of several questions, asked one after the other, in the time of one."""
         return [self._connection.execute(one.statement, tuple(one.parameters)).fetchall() for one in questions]
+
+    def whole(self, statement: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        """The rows of a statement that is a transaction of itself; what follows is another one."""
+        raise NotImplementedError
 
     def note_time(self, time: float | None) -> None:
         """Takes in what a question said of `clock`; SQLite has no clock but the machine's."""
