@@ -103,11 +103,13 @@ class Batches:
         self.thread.submit(self.done.append, "read").result(LONGEST)
 
 
-def test_the_first_rows_are_written_now_others_wait_and_a_read_comes_after_them(tmp_path: Path):
+def test_rows_wait_for_others_also_the_first_ones_and_a_read_comes_after_them(tmp_path: Path):
     batches = Batches(tmp_path / "ledger")
 
     async def three_answers() -> None:
         batches.thread.write_soon()
+        batches.thread._executor.submit(int).result(LONGEST)  # what the thread was given before is done
+        assert batches.done == []
         batches.read()
         for _ in range(3):
             batches.thread.write_soon()

@@ -277,7 +277,7 @@ class Ledger:
     # ---- the file ----
 
     def flush(self) -> None:
-        """Has new rows written in the background: now, or with those of further flushes in a quarter of a second."""
+        """Has new rows written in the background, with those of further flushes in a quarter of a second."""
         if self._new and self._thread is not None and self._thread.is_open:
             waiting = self._file.add(self._new)
             self._new = []

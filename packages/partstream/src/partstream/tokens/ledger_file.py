@@ -479,7 +479,7 @@ _LAST_PATIENCE: Final = 2.0
 Parameters = ParamSpec("Parameters")
 
 BATCH_SECONDS: Final = 0.25
-"""The least time between two writes where an event loop runs, and so the longest that a row waits for others."""
+"""How long a row waits for others where an event loop runs."""
 
 
 class FileThread:
@@ -496,7 +496,6 @@ class FileThread:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._writing: Future[object] | None = None
-        self._next = 0.0  # when the next write may begin, of the monotonic clock
 
         def write_all() -> None:
             try:
@@ -518,20 +517,17 @@ class FileThread:
         return self._end.alive
 
     def write_soon(self, *, is_full: bool = False) -> None:
-        """Has the thread write the rows that wait: :data:`BATCH_SECONDS` after the last write, or now, where no more
-        may wait or no event loop runs."""
+        """Has the thread write the rows that wait: in :data:`BATCH_SECONDS`, so that the answers that follow a rest do
+        not share the processor with it; or now, where no more may wait or no event loop runs."""
         try:
             loop = asyncio.get_running_loop()
         except RuntimeError:
             loop = None
-        if self._waits and self._loop is loop and not is_full:
-            return
-        wait = self._next - time.monotonic()
-        if loop is None or is_full or wait <= 0:
+        if loop is None or is_full:
             self._write_now()
-        else:  # also where one waits already: the timer of a loop that has ended never comes
+        elif not self._waits or self._loop is not loop:  # the timer of a loop that has ended never comes
             self._waits, self._loop = True, loop
-            self._timer = loop.call_later(wait, self._write_now)
+            self._timer = loop.call_later(BATCH_SECONDS, self._write_now)
 
     def submit(
         self, action: Callable[Parameters, Result], *arguments: Parameters.args, **options: Parameters.kwargs
@@ -556,7 +552,6 @@ class FileThread:
         if self._timer is not None:
             self._timer.cancel()
         self._waits, self._loop, self._timer = False, None, None
-        self._next = time.monotonic() + BATCH_SECONDS
         # A write that has not begun takes these rows too: one transaction for all, however slow the disk is.
         if self._writing is None or self._writing.running() or self._writing.done():
             with suppress(RuntimeError):  # the thread was closed, and has written them
