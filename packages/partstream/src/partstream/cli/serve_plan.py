@@ -269,25 +269,26 @@ _MOST_TOGETHER: Final = 200
 
 
 class AnswerLines:
-    """Prints a line for each answer, those of a moment at once: to write takes longer than to make a line."""
+    """Prints a line for each answer, those of a moment at once: to write takes longer than to make a line. Each is made
+    with its answer, because all of a moment would hold up the one that comes then."""
 
     def __init__(self, line: Callable[[AnswerObservation], str]) -> None:
         self._line = line
-        self._answers: list[AnswerObservation] = []
+        self._lines: list[str] = []
 
     def observe(self, answer: AnswerObservation) -> None:
         """Takes an answer that is over; its line is printed soon."""
-        self._answers.append(answer)
-        if len(self._answers) == 1:
+        self._lines.append(self._line(answer))
+        if len(self._lines) == 1:
             asyncio.get_running_loop().call_later(_TOGETHER_SECONDS, self.flush)
-        elif len(self._answers) >= _MOST_TOGETHER:
+        elif len(self._lines) >= _MOST_TOGETHER:
             self.flush()
 
     def flush(self) -> None:
         """Prints the lines that wait."""
-        answers, self._answers = self._answers, []
-        if answers:
-            echo_while_read("\n".join(map(self._line, answers)))
+        lines, self._lines = self._lines, []
+        if lines:
+            echo_while_read("\n".join(lines))
 
 
 # ---- A hub, or another place ----
