@@ -29,7 +29,7 @@ def me(*budgets: Any, **fields: Any) -> dict[str, Any]:
 
 
 def test_a_standing_has_the_person_and_the_budgets_with_the_tightest_first():
-    week = budget(unit="tokens", period="week", limit=2_000_000, remaining=100_000, resets_at=1_795_000_000)
+    week = budget(unit="tokens", period="week", limit=2_000_000, remaining=100_000, resets_at="2026-11-18T11:06:40Z")
     standing = read_standing(me(budget(), week))
     assert (standing.person, standing.problems) == ("ada", ())
     assert [one.period for one in standing.budgets] == ["week", "day"]

@@ -90,7 +90,7 @@ def read_standing(document: Any) -> HubStanding:
     if not isinstance(document, dict):
         raise _wrong(ME_PATH, None, f"{document!r:.80}", "an object")
     person, budgets = document.get("person"), document.get("budgets", [])
-    if not person or not _is_name(person):
+    if not person or not _is_text(person, _MOST_NAME):
         raise _wrong(ME_PATH, "person", f"{person!r:.80}", f"a name of at most {_MOST_NAME} characters")
     if not isinstance(budgets, list):
         raise _wrong(ME_PATH, "budgets", f"{budgets!r:.80}", "a list")
@@ -99,57 +99,52 @@ def read_standing(document: Any) -> HubStanding:
         problems.append(f"budgets: got {len(budgets)} entries, expected at most {_MOST_BUDGETS}; the rest is left out")
     read: list[HubBudget] = []
     for number, budget in enumerate(budgets[:_MOST_BUDGETS]):
-        try:
-            read.append(_budget(budget))
-        except ValueError as error:  # a value of the wrong form
-            problems.append(f"budgets[{number}]{error}")
+        values = budget if isinstance(budget, dict) else {}
+        fields: dict[str, Any] = {}
+        for name, (read_field, expected) in _BUDGET_FIELDS.items():
+            try:
+                fields[name] = read_field(values.get(name))
+            except (TypeError, ValueError):
+                problems.append(f"budgets[{number}].{name}: got {values.get(name)!r:.80}, expected {expected}")
+                break
+        else:
+            read.append(HubBudget(**fields))
     return HubStanding(person, tuple(sorted(read, key=lambda one: (one.share_left, one.remaining))), tuple(problems))
 
 
-def _is_name(value: object) -> TypeGuard[str]:
-    return isinstance(value, str) and len(value) <= _MOST_NAME and value.isprintable()
+def _is_text(value: object, most: int) -> TypeGuard[str]:
+    return isinstance(value, str) and len(value) <= most and value.isprintable()
 
 
-def _budget(value: object) -> HubBudget:
-    if not isinstance(value, dict):
-        raise ValueError(f": got {value!r:.80}, expected an object")  # noqa: TRY004 - of the hub, not of a caller
-    read: dict[str, Any] = {}
-    for names, fits, expected in _BUDGET_FIELDS:
-        for name in names:
-            given = value.get(name) or "" if fits is _is_word else value.get(name)
-            if not fits(given):
-                raise ValueError(f".{name}: got {value.get(name)!r:.80}, expected {expected}")
-            read[name] = given
-    return HubBudget(**{**read, "unit": BudgetUnit(read["unit"]), "resets_at": _moment(read["resets_at"])})
+def _word(value: object) -> str:
+    if value is not None and not _is_text(value, _MOST_TEXT):
+        raise ValueError
+    return value or ""
 
 
-def _is_word(value: object) -> bool:
-    return isinstance(value, str) and len(value) <= _MOST_TEXT and value.isprintable()
+def _amount(value: object) -> int:
+    if type(value) is not int or not 0 <= value <= _MOST_AMOUNT:
+        raise ValueError
+    return value
 
 
-def _moment(given: Any) -> float | None:
-    """A time, in ISO 8601 with its offset or in seconds since 1970; None for none."""
-    if isinstance(given, str):
-        try:
-            parsed = datetime.fromisoformat(given)
-        except ValueError:
-            return None
-        # Without an offset it is unknown which time it is.
-        given = parsed.timestamp() if parsed.tzinfo is not None else None
-    return as_amount(given, LAST_TIME)
+def _moment(value: Any) -> float | None:
+    if value is None:
+        return None
+    moment = datetime.fromisoformat(value)
+    # Without an offset it is unknown which time it is.
+    if moment.tzinfo is None or (seconds := as_amount(moment.timestamp(), LAST_TIME)) is None:
+        raise ValueError
+    return seconds
 
 
-_BUDGET_FIELDS: Final[tuple[tuple[tuple[str, ...], Callable[[Any], bool], str], ...]] = (
-    (("unit",), lambda value: value in list(BudgetUnit), f"one of {', '.join(BudgetUnit)}"),
-    (("period", "owner"), _is_word, f"at most {_MOST_TEXT} printable characters"),
-    (("limit", "remaining"), lambda value: type(value) is int and 0 <= value <= _MOST_AMOUNT, "a whole number from 0"),
-    (
-        ("resets_at",),
-        lambda value: value is None or _moment(value) is not None,
-        "a time with its offset, such as 2026-11-24T00:00:00+01:00",
-    ),
-)
-"""The fields of a budget, what each has to be, and its words in an error."""
+_BUDGET_FIELDS: Final[Mapping[str, tuple[Callable[[Any], Any], str]]] = {
+    "unit": (BudgetUnit, f"one of {', '.join(BudgetUnit)}"),
+    **dict.fromkeys(("period", "owner"), (_word, f"at most {_MOST_TEXT} printable characters")),
+    **dict.fromkeys(("limit", "remaining"), (_amount, "a whole number from 0")),
+    "resets_at": (_moment, "a time with its offset, such as 2026-11-24T00:00:00+01:00"),
+}
+"""The fields of a budget: what reads each, or raises a ValueError, and what it has to be in the words of an error."""
 
 # ---- What is left, in words ----
 
@@ -203,18 +198,23 @@ async def join(configuration: GatewayConfiguration, code: Secret) -> JoinResult:
 
     Raises:
         UpstreamHTTPError: The hub does not take the code.
-        UpstreamProtocolError: What answers is no hub, or gives no key.
+        UpstreamProtocolError: What answers is no hub, or gives no key; it names no value, which may be one.
         LanguageModelError: The hub cannot be reached. No error holds the code.
     """
     failure: UpstreamError
     try:
         document = await _document_of(configuration, JOIN_PATH, {"code": code.reveal()})
-        return _joined(document)
     except UpstreamError as error:
         # Raised below, where no traceback shows variables that hold the code.
         failure = redacted_error(error, Redactor([code.reveal()]))
         if getattr(error, "http_status", None) in _GONE:
             failure.advise("ask the person who runs the hub for a new link; each works once and expires soon")
+    else:
+        given = document if isinstance(document, dict) else {}
+        key, person = given.get("key"), given.get("person")
+        if isinstance(key, str) and is_hub_key(Secret(key)):
+            return JoinResult(Secret(key), person if _is_text(person, _MOST_NAME) else "")
+        failure = _wrong(JOIN_PATH, "key", "no key of a hub", "a text that begins with psk_")
     raise failure
 
 
@@ -255,16 +255,6 @@ async def _document_of(configuration: GatewayConfiguration, path: str, body: Map
         raise content_type_error(response.headers, response.body, wanted="document of a hub", expected="JSON")
     # Not quoted: half of a document may hold a key.
     raise _wrong(path, None, "no JSON", "the document of a hub")
-
-
-def _joined(document: Any) -> JoinResult:
-    """What a hub gives; an error names no value, because it may be a key."""
-    if not isinstance(document, dict):
-        raise _wrong(JOIN_PATH, "key", "no object", "an object with a key")
-    key, person = document.get("key"), document.get("person")
-    if not isinstance(key, str) or not is_hub_key(Secret(key)):
-        raise _wrong(JOIN_PATH, "key", "no key of a hub", "a text that begins with psk_")
-    return JoinResult(Secret(key), person if _is_name(person) else "")
 
 
 def _wrong(path: str, field: str | None, got: str, expected: str) -> UpstreamProtocolError:
