@@ -3,6 +3,8 @@
 import json
 from typing import Any
 
+import pytest
+
 OPENAI = {
     "object": "list",
     "data": [
@@ -333,3 +335,9 @@ GEMINI: dict[str, Any] = {
     "nextPageToken": "",
 }
 """After docs/wires/gemini.md#models-and-counting; invented, because the reference shows one model at a time."""
+
+
+def noted(caplog: pytest.LogCaptureFixture) -> list[str]:
+    """What the log says of values of lists that could not be read, each once: a field may be read twice."""
+    start = "in a list of models: "
+    return list(dict.fromkeys(said.removeprefix(start) for said in caplog.messages if said.startswith(start)))

@@ -12,8 +12,10 @@ CLAUDE = "anthropic/claude-sonnet-4.5"
 
 def composed(base_path: str, *answers: tuple[str, object], is_wanted=lambda model_id: True):
     listed, *others = answers
-    known = {list_questions(base_path)[0].key: listed[1], **dict(others)}
-    return Composition({key: CachedAnswer(document, 0.0) for key, document in known.items()}, base_path, is_wanted)
+    lists = list_questions(base_path)
+    known = {lists[0].key: listed[1], **dict(others)}
+    kept = {key: CachedAnswer(document, 0.0) for key, document in known.items()}
+    return Composition(kept, base_path, is_wanted, lists)
 
 
 PATHS = {

@@ -6,7 +6,7 @@ import pytest
 from partstream.codec.system import CACHE
 from partstream.upstream.discovery import CachedAnswer, DiskCache
 
-ANSWERS = {"/v1/models": CachedAnswer({"data": [{"id": "a"}]}, 1.5, '"etag"'), "/api/tags": CachedAnswer(None, 2.0)}
+ANSWERS = {"/v1/models": CachedAnswer({"data": [{"id": "a"}]}, 1.5), "/api/tags": CachedAnswer(None, 2.0)}
 
 
 def test_what_is_saved_is_loaded_again(tmp_path: Path):

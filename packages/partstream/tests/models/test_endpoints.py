@@ -1,5 +1,7 @@
 """The endpoints of one model: the least of their limits, and all that one of them can do."""
 
+import logging
+
 import pytest
 
 from models.lists import ENDPOINTS, VERCEL
@@ -14,9 +16,10 @@ from rows import one_test_for
 MODEL = "anthropic/claude-sonnet-4.5"
 
 
-def test_limits_are_the_least_of_the_active_endpoints():
-    record, problems = read_detail(ENDPOINTS_OF_A_MODEL, MODEL, ENDPOINTS)
-    assert problems == ()
+def test_limits_are_the_least_of_the_active_endpoints(caplog: pytest.LogCaptureFixture):
+    caplog.set_level(logging.DEBUG)
+    record = read_detail(ENDPOINTS_OF_A_MODEL, MODEL, ENDPOINTS)
+    assert not caplog.messages
     assert (record.context_window.value, record.max_output_tokens.value) == (200000, 32000)
     assert record.max_input_tokens.value == 180000
     assert record.context_window.source is Source.DETAILS
@@ -24,7 +27,7 @@ def test_limits_are_the_least_of_the_active_endpoints():
 
 
 def test_one_endpoint_that_can_do_it_is_enough():
-    record, _ = read_detail(ENDPOINTS_OF_A_MODEL, MODEL, ENDPOINTS)
+    record = read_detail(ENDPOINTS_OF_A_MODEL, MODEL, ENDPOINTS)
     assert (record.tool_calling.value, record.reasoning.value, record.image_input.value) == (True, True, True)
     assert record.reasoning_efforts.value == ("low", "medium", "high")
     assert record.file_input.value is False
@@ -32,7 +35,7 @@ def test_one_endpoint_that_can_do_it_is_enough():
 
 def test_what_the_endpoints_say_wins_over_the_list_and_the_rest_of_the_list_stays():
     listed = read_catalogue(VERCEL).entries[MODEL].record
-    record = merged(listed, read_detail(ENDPOINTS_OF_A_MODEL, MODEL, ENDPOINTS)[0])
+    record = merged(listed, read_detail(ENDPOINTS_OF_A_MODEL, MODEL, ENDPOINTS))
     assert (record.name, record.pricing) == (listed.name, listed.pricing)
     assert (listed.max_output_tokens.value, record.max_output_tokens.value) == (64000, 32000)
 
@@ -48,18 +51,19 @@ NOTHING_KNOWN = {
 def test_without_an_active_endpoint_nothing_is_said(endpoints):
     architecture = {"input_modalities": ["image"]}
     document = {"data": {"architecture": architecture, "endpoints": endpoints}}
-    assert read_detail(ENDPOINTS_OF_A_MODEL, "a/b", document) == (ModelRecord("a/b"), ())
+    assert read_detail(ENDPOINTS_OF_A_MODEL, "a/b", document) == ModelRecord("a/b")
 
 
 def test_an_endpoint_without_a_limit_does_not_lower_it():
     endpoints = [{"context_length": None}, {"context_length": 0, "status": 0}, {"context_length": 5000}]
-    record, _ = read_detail(ENDPOINTS_OF_A_MODEL, "a/b", {"data": {"endpoints": endpoints}})
+    record = read_detail(ENDPOINTS_OF_A_MODEL, "a/b", {"data": {"endpoints": endpoints}})
     assert record.context_window.value == 5000
 
 
-def test_a_limit_that_is_no_number_is_noted():
-    _, problems = read_detail(ENDPOINTS_OF_A_MODEL, "a/b", {"data": {"endpoints": [{"context_length": "big"}]}})
-    assert problems[0].startswith("data.endpoints[0].context_length: got 'big'")
+def test_a_limit_that_is_no_number_is_noted(caplog: pytest.LogCaptureFixture):
+    caplog.set_level(logging.DEBUG)
+    read_detail(ENDPOINTS_OF_A_MODEL, "a/b", {"data": {"endpoints": [{"context_length": "big"}]}})
+    assert "data.endpoints[0].context_length: got 'big'" in caplog.messages[0]
 
 
 @one_test_for("document", [None, [], {}, {"data": []}, {"data": {"endpoints": "none"}}], ids=repr)

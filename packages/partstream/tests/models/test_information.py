@@ -177,7 +177,7 @@ def test_nothing_is_shown_that_needs_a_proposal(document):
 
 
 def test_the_endpoints_change_what_is_shown():
-    detailed, _ = read_detail(ENDPOINTS_OF_A_MODEL, CLAUDE, ENDPOINTS)
+    detailed = read_detail(ENDPOINTS_OF_A_MODEL, CLAUDE, ENDPOINTS)
     record = merged(read_catalogue(VERCEL).entries[CLAUDE].record, detailed)
     (model,) = offered_models([record], ModelSelection())
     shown = information_of(model, LimitSettings())

@@ -513,7 +513,7 @@ async def _tools(model_id: str, gateway: GatewayConfiguration, fetch: Fetch) -> 
     root = urlsplit(gateway.base_url).path.rstrip("/").removesuffix("/v1")
     answer = await fetch(f"{root}/props", {}, None)
     try:
-        record, _ = read_detail(LLAMA_CPP_PROPS, model_id, loads(answer.body))
+        record = read_detail(LLAMA_CPP_PROPS, model_id, loads(answer.body))
     except (JSONDecodeError, UpstreamError):
         return []
     if record is None or not known_capabilities(record).drops_tools:

@@ -37,7 +37,7 @@ from partstream.upstream import endpoint, http_errors, model_shapes
 from partstream.upstream import model_information as facts
 from partstream.upstream.context import shared_task
 from partstream.upstream.model_information import ModelRecord, is_allowed, merged
-from partstream.upstream.model_shapes import Fields, problem
+from partstream.upstream.model_shapes import Fields, note_problem
 
 if TYPE_CHECKING:
     from partstream.lm.provider import LanguageModelChatInformation
@@ -53,7 +53,6 @@ _LONGEST_AWAITED: Final = 2.0
 """Seconds that the first list waits for details; they are asked for again beside it."""
 _NOTHING_THERE: Final = frozenset({404, 405, 410, 501})
 _MAX_FAILURES: Final = 5
-_SHOWN_PROBLEMS: Final = 5
 
 
 class FetchResponse(NamedTuple):
@@ -101,7 +100,6 @@ class ModelList:
         self._lists = list_questions(self._base_path, further_lists, writer.models_path)
         self._on_change = on_change
         self._said_failure: str | None = None
-        self._said_problems: list[str] = []
         self._said_windows: dict[str, Fact[int]] = {}
         self._cache: DiskCache | None = None
         if configuration.cache_folder is not None:
@@ -244,8 +242,6 @@ class ModelList:
         self._known = answers
         self._is_loaded = True
 
-    # ---- the log, without the same line twice in a row ----
-
     def _log_failure(self, task: asyncio.Task[None], *, is_awaited: bool = False) -> None:
         if task.cancelled() or (error := task.exception()) is None or is_awaited:  # who waits for it gets the error
             return
@@ -290,7 +286,7 @@ class ModelList:
             composition = self._compose(answers)
         self._next_refresh = self._clock() + _LIST_SECONDS
         self._said_failure = None
-        self._publish(composition)
+        self._publish(composition.records)
         if self._asking is None or self._asking.done():
             self._asking = asyncio.create_task(self._ask_more())
             self._asking.add_done_callback(self._log_failure)
@@ -324,7 +320,7 @@ class ModelList:
         wanted = {question.key for question in (*self._lists, *composition.questions)}
         for key in self._known.keys() - wanted:
             del self._known[key]
-        self._publish(composition)
+        self._publish(composition.records)
         if self._cache is not None:
             await asyncio.to_thread(self._cache.save, dict(self._known))
 
@@ -347,27 +343,21 @@ class ModelList:
                 group.create_task(work())
 
     async def _ask(self, question: FactRequest) -> CachedAnswer:
-        """The answer to one question; the known answer, if the server reports no change."""
-        known = self._known.get(question.key)
-        etag = None if known is None else known.etag
-        response = await self._response(question.path, {} if etag is None else {"if-none-match": etag}, question.body)
+        """The answer to one question."""
+        response = await self._response(question.path, question.body)
         now = self._clock()
-        if response.status == 304 and known is not None:
-            return known._replace(fetched_at=now)
         if response.status in _NOTHING_THERE:
             return CachedAnswer(None, now)
         pages = [self._parsed(question, response)]
-        if (query := next_page(pages[0])) is None:
-            return CachedAnswer(pages[0], now, response.headers.get("etag"))
+        query = next_page(pages[0])
         while query is not None and len(pages) < MOST_PAGES:
-            response = await self._response(f"{question.path}?{query}", {})
-            pages.append(self._parsed(question, response))
+            pages.append(self._parsed(question, await self._response(f"{question.path}?{query}")))
             query, before = next_page(pages[-1]), query
             if query == before:  # it names the page that it just gave
                 break
         if query is not None:
             _logger.info("%s has more pages than the %d that were read", question.path, len(pages))
-        return CachedAnswer(joined_pages(pages), now)  # an etag is that of one page
+        return CachedAnswer(joined_pages(pages), now)
 
     def _parsed(self, question: FactRequest, response: FetchResponse) -> object:
         if response.status != 200:
@@ -381,22 +371,17 @@ class ModelList:
             raise errors.UpstreamProtocolError(event_type=where, field=None, got="null", expected="a JSON object")
         return document
 
-    async def _response(self, path: str, headers: Mapping[str, str], body: bytes | None = None) -> FetchResponse:
+    async def _response(self, path: str, body: bytes | None = None) -> FetchResponse:
         try:
             async with asyncio.timeout(REQUEST_SECONDS):
-                return await self._fetch(path, headers, body)
+                return await self._fetch(path, {}, body)
         except TimeoutError as error:
             raise errors.UpstreamError(
                 f"the server gave no answer within {REQUEST_SECONDS:g} s when asked for its models ({path})",
                 advice="check the address, and whether the server is overloaded",
             ) from error
 
-    def _publish(self, composition: Composition) -> None:
-        problems, records = composition.problems, composition.records
-        if problems != self._said_problems:
-            self._said_problems, more = problems, len(problems) - _SHOWN_PROBLEMS
-            for said in (*problems[:_SHOWN_PROBLEMS], *([f"{more} more problems"] if more > 0 else ())):
-                _logger.info("in the list of models of %s: %s", self._configuration.shown_url, said)
+    def _publish(self, records: tuple[ModelRecord, ...]) -> None:
         is_other, self._records = records != self._records, records
         if is_other and not self._waiting:
             self._on_change()
@@ -491,12 +476,11 @@ def _document(answers: Mapping[str, CachedAnswer], question: FactRequest) -> Any
 class Composition:
     """What all answers say together, of which at least one is to :func:`list_questions`.
 
-    There are no further questions about models that are not wanted; without `lists`, the server has no further ones.
+    There are no further questions about models that are not wanted.
 
     Attributes:
         records: The language models, in the order of the list.
         questions: All further useful questions, answered or not.
-        problems: Sentences about values that could not be read.
 
     Raises:
         UpstreamProtocolError: The list is not a list of models.
@@ -507,24 +491,21 @@ class Composition:
         answers: Mapping[str, CachedAnswer],
         base_path: str,
         is_wanted: Callable[[str], bool],
-        lists: Sequence[FactRequest] = (),
+        lists: Sequence[FactRequest],
     ) -> None:
         self.questions: list[FactRequest] = []
-        self.problems: list[str] = []
         self._answers = answers
         self._path = path = base_path.rstrip("/")
         # The root of a server's native API is before `/v1`, or before the `/api` of the native API itself.
         self._root = root = next((path.removesuffix(end) for end in ("/v1", "/api") if path.endswith(end)), None)
-        catalogue = self._listed(lists or list_questions(base_path))
+        catalogue = self._listed(lists)
         windows: dict[str, Fact[int]] = {}
         if root is not None:
             catalogue = self._with_native_lists(catalogue, root)
             # The windows of the models that are loaded, by their ids, at a server that lists them.
             paths = [entry.details.running_path for entry in catalogue.entries.values() if entry.details is not None]
             for one in dict.fromkeys(filter(None, paths)):
-                read, found = model_shapes.read_running(self._answer_to(FactRequest(root + one)))
-                windows |= read
-                self.problems += found
+                windows |= model_shapes.read_running(self._answer_to(FactRequest(root + one)))
         records = []
         for model_id, entry in catalogue.entries.items():
             record = self._detailed(entry) if is_wanted(model_id) else entry.record
@@ -535,17 +516,15 @@ class Composition:
     def _listed(self, lists: Sequence[FactRequest]) -> Catalogue:
         """The first list that there is, with what the protocol's further lists say about its models."""
         chosen = next(question for question in lists if _document(self._answers, question) is not None)
-        catalogue = self._read(_document(self._answers, chosen))
+        catalogue = read_catalogue(_document(self._answers, chosen))
         entries = dict(catalogue.entries)
         for further in lists[1:]:
             document = self._answer_to(further)
             if further is chosen or document is None:
                 continue
-            try:
-                others = self._read(document).entries
-            except errors.UpstreamProtocolError as error:
-                self.problems.append(f"{further.path}: {error}")
-                continue
+            others: Mapping[str, CatalogueEntry] = {}
+            with suppress(errors.UpstreamProtocolError):  # not a list: many servers answer any path with something
+                others = read_catalogue(document).entries
             for model_id in entries.keys() & others.keys():  # the first list wins
                 entry = entries[model_id]
                 entries[model_id] = replace(entry, record=merged(others[model_id].record, entry.record))
@@ -558,9 +537,9 @@ class Composition:
         owners = {None, *(entry.record.creator for entry in catalogue.entries.values())}
         for path in (path for path, owner in _NATIVE_LISTS if owner in owners):
             document = self._answer_to(FactRequest(root + path))
-            with suppress(errors.UpstreamProtocolError):  # not a list: many servers answer any path with something
+            with suppress(errors.UpstreamProtocolError):  # as above
                 if document is not None:
-                    catalogue = with_native_list(catalogue, self._read(document))
+                    catalogue = with_native_list(catalogue, read_catalogue(document))
         return catalogue
 
     def _detailed(self, entry: CatalogueEntry) -> ModelRecord | None:
@@ -577,21 +556,15 @@ class Composition:
         if document is None:
             return record
         try:
-            better, found = model_shapes.read_detail(details, record.id, document)
+            better = model_shapes.read_detail(details, record.id, document)
         except errors.UpstreamProtocolError as error:
-            self.problems.append(f"{record.id}: {error}")
+            _logger.debug("no details of %s: %s", record.id, error)
             return record
-        self.problems += found
         return None if better is None else merged(record, better)
 
     def _answer_to(self, question: FactRequest) -> Any:
         self.questions.append(question)
         return _document(self._answers, question)
-
-    def _read(self, document: Any) -> Catalogue:
-        catalogue = read_catalogue(document)
-        self.problems += catalogue.problems
-        return catalogue
 
 
 # ---- Catalogues: the lists of servers ----
@@ -611,14 +584,10 @@ class CatalogueEntry:
 
 @dataclass(frozen=True, slots=True)
 class Catalogue:
-    """The content of a list: its language models by id, in its order, and the ids of models of another kind.
-
-    The entries that a problem names are left out or lack a fact.
-    """
+    """The content of a list: its language models by id, in its order, and the ids of models of another kind."""
 
     entries: Mapping[str, CatalogueEntry]
     others: frozenset[str] = frozenset()
-    problems: tuple[str, ...] = ()
     shapes: frozenset[str] = frozenset()
 
     @property
@@ -629,7 +598,8 @@ class Catalogue:
 
 
 def read_catalogue(document: Any) -> Catalogue:
-    """Reads the JSON value of a list: `{data: [...]}`, `{models: [...]}` or the list alone.
+    """Reads the JSON value of a list: `{data: [...]}`, `{models: [...]}` or the list alone. Entries that cannot be read
+    are left out, which the log says.
 
     Raises:
         UpstreamProtocolError: `document` is none of these.
@@ -640,30 +610,29 @@ def read_catalogue(document: Any) -> Catalogue:
             event_type="the list of models", field="data", got=f"{document!r:.80}", expected="a list of models"
         )
     items, place = listed
-    problems: list[str] = []
     entries: dict[str, CatalogueEntry] = {}
     others: set[str] = set()
     shapes: set[str] = set()
     if len(items) > _MAX_ENTRIES:
-        problems.append(problem(place, f"{len(items)} entries", f"at most {_MAX_ENTRIES}; the rest is left out"))
+        note_problem(place, f"{len(items)} entries", f"at most {_MAX_ENTRIES}; the rest is left out")
     for number, item in enumerate(items[:_MAX_ENTRIES]):
         where = f"{place}[{number}]"
         if not isinstance(item, dict):
-            problems.append(problem(where, item, "an object"))
+            note_problem(where, item, "an object")
             continue
-        fields = Fields(item, where, Source.LIST, problems)
+        fields = Fields(item, where, Source.LIST)
         shape = next(one for one in model_shapes.SHAPES if one.fits(fields))
-        model_id = _id_of(item, where, shape, problems)
+        model_id = _id_of(item, where, shape)
         if model_id is None:
             continue
         if not shape.is_language(fields):
             others.add(model_id)
         elif model_id in entries:
-            problems.append(problem(f"{where}.{shape.id_fields[0]}", model_id, "an id that no earlier entry has"))
+            note_problem(f"{where}.{shape.id_fields[0]}", model_id, "an id that no earlier entry has")
         else:
             shapes.add(shape.name)
             entries[model_id] = CatalogueEntry(shape.record(fields, model_id), shape.details)
-    return Catalogue(entries, frozenset(others), tuple(problems), frozenset(shapes))
+    return Catalogue(entries, frozenset(others), frozenset(shapes))
 
 
 def with_native_list(catalogue: Catalogue, native: Catalogue) -> Catalogue:
@@ -691,18 +660,18 @@ def entries_of(document: Any) -> tuple[list[Any], str] | None:
     return next(lists, ([], "data") if is_empty else None)
 
 
-def _id_of(item: dict[str, Any], where: str, shape: model_shapes.Shape, problems: list[str]) -> str | None:
-    """The id of an entry; None, and a note, if the entry has no usable id."""
+def _id_of(item: dict[str, Any], where: str, shape: model_shapes.Shape) -> str | None:
+    """The id of an entry; None if the entry has no usable id."""
     model_id = next((item[name] for name in shape.id_fields if item.get(name) is not None), None)
-    place = f"{where}.{shape.id_fields[0]}"
     if not isinstance(model_id, str) or not model_id.strip():
-        problems.append(problem(place, model_id, "the id of a model"))
+        expected = "the id of a model"
     elif len(model_id) > _MAX_ID or not model_id.isprintable():
-        problems.append(problem(place, model_id, f"at most {_MAX_ID} printable characters"))
+        expected = f"at most {_MAX_ID} printable characters"
     elif "*" in model_id:
-        problems.append(problem(place, model_id, "the id of one model, no pattern"))  # LiteLLM's routes: openai/*
+        expected = "the id of one model, no pattern"  # LiteLLM's routes: openai/*
     else:
         return model_id.removeprefix(shape.id_prefix) or model_id
+    note_problem(f"{where}.{shape.id_fields[0]}", model_id, expected)
     return None
 
 
@@ -750,11 +719,10 @@ _MAX_ANSWERS: Final = 2000
 
 class CachedAnswer(NamedTuple):
     """One answer: the JSON value, or None if the server has no document there (HTTP 404), which is a useful fact too;
-    when it was confirmed last, in seconds since 1970; and the entity tag with which to ask the server for changes."""
+    and when it came, in seconds since 1970."""
 
     document: Any
     fetched_at: float
-    etag: str | None = None
 
     def is_fresh(self, now: float, seconds: float) -> bool:
         """Whether the answer is younger than `seconds`; False for an answer from the future."""
@@ -762,32 +730,6 @@ class CachedAnswer(NamedTuple):
 
 
 Answers = dict[str, CachedAnswer]
-
-
-def answers_to_json(answers: Mapping[str, CachedAnswer]) -> dict[str, Any]:
-    """The JSON value of the newest 2,000 answers."""
-    newest = sorted(answers.items(), key=lambda item: item[1].fetched_at)[-_MAX_ANSWERS:]
-    return {"format": _FORMAT, "answers": {key: answer._asdict() for key, answer in newest}}
-
-
-def answers_from_json(value: Any) -> Answers:
-    """The answers in a JSON value from :func:`answers_to_json`.
-
-    Raises:
-        ValueError: `value` has another form.
-    """
-    if not isinstance(value, dict) or value.get("format") != _FORMAT or not isinstance(value.get("answers"), dict):
-        raise ValueError(f"got {value!r:.60}, expected answers of format {_FORMAT}")
-    answers: Answers = {}
-    for key, answer in value["answers"].items():
-        match answer:
-            case {"document": document, "fetched_at": time, "etag": str() | None as etag} if (
-                fetched_at := as_amount(time, LAST_TIME)
-            ) is not None:
-                answers[key] = CachedAnswer(document, fetched_at, etag)
-            case _:
-                raise ValueError(f"{key:.80}: got {answer!r:.60}, expected an answer")
-    return answers
 
 
 class KeptFile:
@@ -853,8 +795,23 @@ class DiskCache(KeptFile):
 
     def load(self) -> Answers:
         """The answers; empty if there are none."""
-        return self.read(answers_from_json) or {}
+
+        def read(document: Any) -> Answers:
+            kept = document.get("answers") if isinstance(document, dict) else None
+            if not isinstance(kept, dict) or document.get("format") != _FORMAT:
+                raise ValueError(f"got {document!r:.60}, expected answers of format {_FORMAT}")
+            answers: Answers = {}
+            for key, answer in kept.items():
+                match answer:
+                    case {"document": value, "fetched_at": time} if (at := as_amount(time, LAST_TIME)) is not None:
+                        answers[key] = CachedAnswer(value, at)
+                    case _:
+                        raise ValueError(f"{key:.80}: got {answer!r:.60}, expected an answer")
+            return answers
+
+        return self.read(read) or {}
 
     def save(self, answers: Mapping[str, CachedAnswer]) -> None:
-        """Writes the answers."""
-        self.write(answers_to_json(answers))
+        """Writes the newest 2,000 answers."""
+        newest = sorted(answers.items(), key=lambda item: item[1].fetched_at)[-_MAX_ANSWERS:]
+        self.write({"format": _FORMAT, "answers": {key: answer._asdict() for key, answer in newest}})

@@ -1,6 +1,6 @@
 """How servers describe models: one row of `SHAPES` per shape; the first shape that fits an entry reads it.
 
-`Fields` reads one JSON object of a server carefully: a value of an unexpected type counts as unknown and is noted,
+`Fields` reads one JSON object of a server carefully: a value of an unexpected type counts as unknown and is logged,
 because a wrong number must not hide a model. Facts come only from fields, never from a name; Google alone is an
 exception, because its list does not mention tools, images and files, and the source of such a fact says so. A new shape
 is a row here and a list in the tests. Some servers give more details of one model on request (`Details`), and Ollama
@@ -15,6 +15,7 @@ tools/server/README.md (`GET /v1/models`, `GET /props`, router mode); Ollama's `
 """
 
 from __future__ import annotations
+import logging
 import re
 from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal, InvalidOperation
@@ -30,28 +31,27 @@ from partstream.upstream.model_information import TEMPLATE_TOOLS, ModelRecord, P
 
 V = TypeVar("V")
 
+_logger = logging.getLogger("partstream.models")
 _MAX_TEXT: Final = 2000
 _MAX_ITEMS: Final = 200
-_MAX_PROBLEMS: Final = 100
 
 
 # ---- One object of a server ----
 
 
-def problem(where: str, got: object, expected: str) -> str:
-    """A sentence for the log about a wrong value: its place, the value, which may be long, and what was expected."""
-    return f"{where}: got {got!r:.80}, expected {expected}"
+def note_problem(where: str, got: object, expected: str) -> None:
+    """Logs a wrong value: its place in an answer, the value, which may be long, and what was expected."""
+    _logger.debug("in a list of models: %s: got %.80r, expected %s", where, got, expected)
 
 
 class Fields:
     """One object, and its place in the answer, such as `data[3]`; a path such as `top_provider.context_length` names a
-    field of an inner object. `problems` takes notes of wrong values, at most 100."""
+    field of an inner object."""
 
-    def __init__(self, values: Mapping[str, Any], where: str, source: Source, problems: list[str]) -> None:
+    def __init__(self, values: Mapping[str, Any], where: str, source: Source) -> None:
         self.where = where
         self.source = source
         self._values = values
-        self._problems = problems
 
     def __contains__(self, path: str) -> bool:
         return self._value(path) is not None
@@ -115,7 +115,7 @@ class Fields:
     def objects(self, path: str) -> list[Fields]:
         """The objects of a list, at most 200 of them."""
         return [
-            Fields(item, f"{self.where}.{path}[{number}]", self.source, self._problems)
+            Fields(item, f"{self.where}.{path}[{number}]", self.source)
             for number, item in enumerate(self._read(path, _list, "a list") or ())
             if isinstance(item, dict)
         ]
@@ -123,25 +123,20 @@ class Fields:
     def suffixed(self, suffix: str) -> Fact[int] | None:
         """The number of tokens in the only field whose name has this suffix."""
         names = [name for name in self._values if name.endswith(suffix)]
-        if len(names) != 1:
-            return None
-        value = self._values[names[0]]
-        if tokens := as_count(value):
-            return Fact(tokens, self.source, names[0])
-        self._note(names[0], value, "a number of tokens")
-        return None
+        tokens = as_count(self._values[names[0]]) if len(names) == 1 else None
+        return Fact(tokens, self.source, names[0]) if tokens else None
 
     def inside(self, path: str) -> Fields:
         """The object in a field; an empty object if there is none."""
         inner = self._read(path, lambda value: value if isinstance(value, dict) else None, "an object")
-        return Fields(inner or {}, f"{self.where}.{path}", self.source, self._problems)
+        return Fields(inner or {}, f"{self.where}.{path}", self.source)
 
     def _read(self, path: str, read: Callable[[Any], V | None], expected: str) -> V | None:
-        """What `read` makes of a value; one of which it makes nothing is noted."""
-        if (value := self._value(path)) is None:
-            return None
-        if (made := read(value)) is None:
-            self._note(path, value, expected)
+        """What `read` makes of a value; one of which it makes nothing is logged."""
+        value = self._value(path)
+        made = None if value is None else read(value)
+        if value is not None and made is None:
+            note_problem(f"{self.where}.{path}", value, expected)
         return made
 
     def _value(self, path: str) -> Any:
@@ -149,11 +144,6 @@ class Fields:
         for name in path.split("."):
             value = value.get(name) if isinstance(value, dict) else None
         return value
-
-    def _note(self, path: str, got: object, expected: str) -> None:
-        said = problem(f"{self.where}.{path}", got, expected)
-        if len(self._problems) < _MAX_PROBLEMS and said not in self._problems:  # a field may be read twice
-            self._problems.append(said)
 
 
 def _list(value: object) -> list[Any] | None:
@@ -369,8 +359,8 @@ class Details:
     is_awaited: bool = False
 
 
-def read_detail(details: Details, model_id: str, document: Any) -> tuple[ModelRecord | None, tuple[str, ...]]:
-    """The record in an answer, and its problems; the record is None if the model is not a language model.
+def read_detail(details: Details, model_id: str, document: Any) -> ModelRecord | None:
+    """The record in an answer; None if the model is not a language model.
 
     Raises:
         UpstreamProtocolError: `document` is not an answer of this kind.
@@ -384,9 +374,8 @@ def read_detail(details: Details, model_id: str, document: Any) -> tuple[ModelRe
             got=f"{document!r:.80}",
             expected=next(iter(details.marks)),
         )
-    problems: list[str] = []
-    facts = details.read(Fields(values, details.within or "details", Source.DETAILS, problems))
-    return None if facts is None else ModelRecord(model_id, **facts), tuple(problems)
+    facts = details.read(Fields(values, details.within or "details", Source.DETAILS))
+    return None if facts is None else ModelRecord(model_id, **facts)
 
 
 def endpoints_path(model_id: str) -> str | None:
@@ -495,19 +484,15 @@ OLLAMA_SHOW: Final = Details(
 """Ollama's `POST /api/show`."""
 
 
-def read_running(document: Any) -> tuple[Mapping[str, Fact[int]], tuple[str, ...]]:
-    """The windows with which models are loaded now, by id, and the problems; nothing in what is no such list."""
-    listed = document.get("models") if isinstance(document, dict) else None
-    if not isinstance(listed, list):
-        return {}, ()
-    problems: list[str] = []
+def read_running(document: Any) -> dict[str, Fact[int]]:
+    """The windows with which models are loaded now, by id; nothing in what is no such list."""
     windows: dict[str, Fact[int]] = {}
-    for fields in Fields(document, "ps", Source.DETAILS, problems).objects("models"):
+    for fields in Fields(document if isinstance(document, dict) else {}, "ps", Source.DETAILS).objects("models"):
         window = fields.tokens("context_length")
         for model_id in (fields.text("model"), fields.text("name")):
             if window is not None and model_id is not None:
                 windows[model_id] = Fact(window.value, Source.DETAILS, "ps context_length")
-    return windows, tuple(problems)
+    return windows
 
 
 def with_running_window(record: ModelRecord, window: Fact[int] | None) -> ModelRecord:
