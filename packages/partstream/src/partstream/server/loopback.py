@@ -15,7 +15,7 @@ import struct
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
+from typing import TYPE_CHECKING, Final, NamedTuple, Self
 from urllib.parse import unquote
 
 import h11
@@ -24,8 +24,6 @@ from partstream.codec.checks import dataclass
 from partstream.errors import CallerError, PartstreamError
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from partstream.server.requests import Application, Message, Receive, Scope
 
 BREAK_OFF: Final = "partstream.break_off"
@@ -53,7 +51,6 @@ class BadHTTPRequestError(PartstreamError):
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
         self.status = status
-        self.message = message
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,7 +264,7 @@ class Host:
     Args:
         refusal: Makes the JSON that refuses a client without a request, given HTTP status and message.
         connections: The most connections at once. For one more, that one gives way which has waited longest without a
-            whole request; where all are being answered, as many again are refused with status 503, and others cut.
+            whole request; where all are being answered, it is cut.
 
     Raises:
         BaseException: At the end of the block: what the application raised first.
@@ -288,7 +285,7 @@ class Host:
         self._most_connections = connections
         self._server: asyncio.Server | None = None
         self._connections: set[asyncio.Task[None]] = set()
-        self._unasked: dict[asyncio.Task[Any], None] = {}  # those that wait for a request, the oldest first
+        self._unasked: dict[asyncio.StreamWriter, asyncio.Task[None]] = {}  # that wait for a request, the oldest first
         self._failure: BaseException | None = None
 
     @property
@@ -312,9 +309,7 @@ class Host:
         self._server = await asyncio.start_server(self._accept, "127.0.0.1", self._port)
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         server, self._server = self._server, None
         if server is not None:
             server.close()
@@ -326,50 +321,34 @@ class Host:
             raise self._failure
 
     def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        serve = self._serve
         if self._most_connections is not None and len(self._connections) >= self._most_connections:
-            if (oldest := next(iter(self._unasked), None)) is not None:
-                del self._unasked[oldest]
-                self._connections.discard(oldest)
-                oldest.cancel()
-            elif len(self._connections) >= 2 * self._most_connections:
+            if not self._unasked:
                 writer.transport.abort()
                 return
-            else:
-                serve = self._refuse_another
+            oldest = self._unasked.pop(next(iter(self._unasked)))
+            self._connections.discard(oldest)
+            oldest.cancel()
 
         def forget(connection: asyncio.Task[None]) -> None:
             self._connections.discard(connection)
+            self._unasked.pop(writer, None)
             if not connection.cancelled():  # an error is a bug of the application, raised at the end of the block
                 self._failure = self._failure or connection.exception()
             # Not in the task: one that is cancelled before its first step does nothing at all.
             writer.transport.abort()
 
-        connection = asyncio.get_running_loop().create_task(serve(reader, writer))
+        connection = asyncio.get_running_loop().create_task(self._serve(reader, writer))
         self._connections.add(connection)
+        self._unasked[writer] = connection
         connection.add_done_callback(forget)
-
-    async def _refuse_another(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        connection = ServerConnection(reader, writer, self._limits)
-        message = f"got more than {self._most_connections} connections at once"
-        await connection.refuse(503, self._refusal(503, message))
-        await connection.close()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         connection = ServerConnection(reader, writer, self._limits)
         try:
-            while (request := await self._asked(connection)) is not None:
+            while (request := await connection.next_request()) is not None:
+                task = self._unasked.pop(writer)
                 await connection.answer(request, self._application)
+                self._unasked[writer] = task
         except BadHTTPRequestError as error:
-            await connection.refuse(error.status, self._refusal(error.status, error.message))
+            await connection.refuse(error.status, self._refusal(error.status, str(error)))
         await connection.close()
-
-    async def _asked(self, connection: ServerConnection) -> LoopbackRequest | None:
-        """The next request of a connection, which may give way to another one until it is here."""
-        task = asyncio.current_task()
-        assert task is not None  # noqa: S101 - in the task of the connection
-        self._unasked[task] = None
-        try:
-            return await connection.next_request()
-        finally:
-            self._unasked.pop(task, None)
