@@ -29,7 +29,7 @@ import re
 import zlib
 from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, MutableMapping, Sequence
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 from urllib.parse import quote
@@ -242,22 +242,11 @@ class RequestFailedError(PartstreamError):
         status: The HTTP status where no kind of failure has it; None for that of the kind.
     """
 
-    status: int | None = None
-
-    def __init__(self, failure: ServedFailure, *headers: tuple[str, str]) -> None:
+    def __init__(self, failure: ServedFailure, *headers: tuple[str, str], status: int | None = None) -> None:
         super().__init__(failure.message)
         self.failure = failure
         self.headers = headers
-
-
-class UnsupportedCodingError(RequestFailedError):
-    """A body is packed in a way that the server does not unpack (RFC 9110 section 15.5.16)."""
-
-    status = 415
-
-    def __init__(self, coding: str) -> None:
-        said = f"unsupported media type: got content-encoding {coding[:_LONGEST_CODING]!r}, expected {CODINGS}"
-        super().__init__(ServedFailure(FailureKind.INVALID_REQUEST, said), ("accept-encoding", CODINGS))
+        self.status = status
 
 
 class StoreFailedError(RequestFailedError):
@@ -285,18 +274,17 @@ def failure_of(error: BaseException) -> ServedFailure:
 
 def refusal_of(error: Exception, writes: type[ResponseWriter], request_id: str) -> FailedReply:
     """The reply to a client for an error, in the words of its wire; of a fault of ours, the log alone says more."""
-    refused = error if isinstance(error, RequestFailedError) else None
-    if isinstance(error, PartstreamError):
-        failure = failure_of(error)
-        if isinstance(error, StoreFailedError):
-            _logger.error("the stored answers could not be asked: %s", error)
-    else:
-        failure = _FAULT
+    if isinstance(error, StoreFailedError):
+        _logger.error("the stored answers could not be asked: %s", error)
+    elif not isinstance(error, PartstreamError):
         _logger.exception("a request could not be served because of a fault of the server", exc_info=error)
-    if refused is not None and refused.status is not None:
-        return FailedReply(refused.status, refused.headers, writes.error(refused.status, failure.message))
+        error = RequestFailedError(_FAULT)
+    headers = error.headers if isinstance(error, RequestFailedError) else ()
+    failure = failure_of(error)
+    if isinstance(error, RequestFailedError) and error.status is not None:
+        return FailedReply(error.status, headers, writes.error(error.status, failure.message))
     said = writes.failed(replace(failure, request_id=request_id))
-    return said if refused is None else replace(said, headers=(*said.headers, *refused.headers))
+    return replace(said, headers=(*said.headers, *headers))
 
 
 def json_object(body: bytes) -> dict[str, Any]:
@@ -374,18 +362,19 @@ class Unpacking:
     """Unpacks one body as its pieces come.
 
     Args:
-        coding: The value of `content-encoding`.
+        coding: The value of `content-encoding`; "" for none.
         most: The most bytes that the unpacked body may have.
 
     Raises:
-        UnsupportedCodingError: The server does not unpack this.
+        RequestFailedError: The server does not unpack this (RFC 9110 section 15.5.16).
     """
 
     def __init__(self, coding: str, most: int) -> None:
-        name = coding.strip().lower().removeprefix("x-")
-        if name not in {"", "identity", "gzip", "deflate"}:
-            raise UnsupportedCodingError(coding)
-        self._coding = name
+        self._coding = coding.strip().lower().removeprefix("x-")
+        if self._coding not in {"", "identity", "gzip", "deflate"}:
+            said = f"unsupported media type: got content-encoding {coding[:_LONGEST_CODING]!r}, expected {CODINGS}"
+            failure = ServedFailure(FailureKind.INVALID_REQUEST, said)
+            raise RequestFailedError(failure, ("accept-encoding", CODINGS), status=415)
         self._most = most
         self._size = 0
         self._unpacker: zlib._Decompress | None = None
@@ -410,13 +399,11 @@ class Unpacking:
                 data = self._unpacker.decompress(piece, min(self._most + 1 - self._size, _MOST_UNPACKED))
             except zlib.error as error:
                 raise _not_json(f"got a body that is not packed as its content-encoding says ({error})") from error
-            piece = self._unpacker.unconsumed_tail
+            piece = self._unpacker.unconsumed_tail or self._unpacker.unused_data
             self._size += len(data)
             if self._size > self._most:
                 said = f"got a body of more than {self._most:,} bytes unpacked, expected at most so many"
                 raise RequestFailedError(ServedFailure(FailureKind.TOO_LARGE, said), CLOSE)
-            if self._unpacker.unused_data:
-                raise _not_json("got a packed body with something after its end")
             yield data
 
     def end(self) -> None:
@@ -462,7 +449,6 @@ class RequestBody:
 
         Raises:
             RequestFailedError: It is too large, or takes too long, or cannot be unpacked.
-            UnsupportedCodingError: It is packed in another way.
             ClientLeftError: The client left before it was whole.
         """
         limit = self._most if most is None else min(most, self._most)
@@ -476,21 +462,20 @@ class RequestBody:
             if hold is not None and len(whole) > limits.LARGE_BYTES:
                 hold(len(whole))
             return whole
-        unpacking = Unpacking(coding, limit) if coding else None
+        unpacking = Unpacking(coding, limit)
         body = bytearray()
         try:
             async with asyncio.timeout(self._seconds):
                 while not self._is_whole:
                     piece = await self._next()
                     self._check_size(self._size, limit)
-                    for number, data in enumerate((piece,) if unpacking is None else unpacking.unpack(piece)):
+                    for number, data in enumerate(unpacking.unpack(piece)):
                         if number:  # a piece may hold a thousand times its bytes
                             await asyncio.sleep(0)
                         body += data
                     if hold is not None and len(body) > limits.LARGE_BYTES:
                         hold(len(body))
-            if unpacking is not None:
-                unpacking.end()
+            unpacking.end()
         except TimeoutError as error:
             self._is_whole = True  # the rest is not read
             said = f"got {self._size:,} bytes within {self._seconds:g} seconds, expected the whole body"
@@ -783,15 +768,27 @@ def reading_of(read: Callable[[WireRequest], InboundRequest], wire: WireRequest,
     Raises:
         PartstreamError: Not even those can be read.
     """
-    read = partial(_read_utf8, read)
+
+    def reads(of: WireRequest) -> InboundRequest:
+        try:
+            return read(of)
+        except UnicodeEncodeError as error:  # of a text that becomes bytes, such as an address
+            got = f"half a character, {error.object[error.start]!a}"
+            raise InvalidRequestError("", got, "text in UTF-8") from error
+
     refusal: PartstreamError | None = None
     left_out: dict[str, int] = {}
     body: Mapping[str, Any] = wire.body
     while True:
         try:
-            asked = read(replace(wire, body=body) if left_out else wire)
+            asked = reads(replace(wire, body=body) if left_out else wire)
         except PartstreamError as error:
-            refusal = refusal or _said_of(own, read) or error
+            if refusal is None:
+                refusal = error
+                try:
+                    reads(own)
+                except PartstreamError as said:
+                    refusal = said
             without = _without(body, error.where.split(".")) if isinstance(error, UnsupportedParameterError) else None
             if not isinstance(error, UnsupportedParameterError) or without is None:
                 break
@@ -802,28 +799,13 @@ def reading_of(read: Callable[[WireRequest], InboundRequest], wire: WireRequest,
     fields = wire.body.items()
     named = {name: value if name in _NAMED else [] for name, value in fields if name in _NAMED or type(value) is list}
     try:
-        return Reading(read(replace(wire, body=named)), refusal, is_whole=False)
+        return Reading(reads(replace(wire, body=named)), refusal, is_whole=False)
     except PartstreamError:
         raise refusal from None
 
 
-def _read_utf8(read: Callable[[WireRequest], InboundRequest], wire: WireRequest) -> InboundRequest:
-    try:
-        return read(wire)
-    except UnicodeEncodeError as error:  # of a text that becomes bytes, such as an address
-        raise InvalidRequestError("", f"half a character, {error.object[error.start]!a}", "text in UTF-8") from error
-
-
 _NAMED: Final = frozenset({"model", "stream"})
 """The fields that say which model answers, and in which form, on all wires whose paths do not."""
-
-
-def _said_of(own: WireRequest, read: Callable[[WireRequest], InboundRequest]) -> PartstreamError | None:
-    try:
-        read(own)
-    except PartstreamError as error:
-        return error
-    return None
 
 
 def _without(document: Any, place: Sequence[str]) -> dict[str, Any] | None:
