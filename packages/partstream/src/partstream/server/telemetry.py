@@ -16,8 +16,8 @@ No record holds a word of a prompt or a response, and no key.
 from __future__ import annotations
 import logging
 import re
-import time
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from itertools import accumulate
@@ -292,7 +292,6 @@ class _Distribution:
         self.bounds = bounds
         self.counts = [0] * (len(bounds) + 1)
         self.total = 0.0
-        self.since = time.time()
 
 
 _COUNTERS: Final = {
@@ -323,7 +322,7 @@ class ServingMetrics:
         self._open_answers = open_answers
         self._distributions: dict[tuple[str, str, str, str], _Distribution] = {}
         self._series: dict[tuple[str, str, str], list[tuple[Measure, _Distribution]]] = {}  # by provider, model, error
-        self._counts: dict[str, dict[tuple[str, ...], list[float]]] = {name: {} for name in _COUNTERS}
+        self._counts: dict[str, Counter[tuple[str, ...]]] = {name: Counter() for name in _COUNTERS}
         self._dropped_fields: dict[str, str] = {}  # by whom each was sent first
         self._registry: prometheus_client.CollectorRegistry | None = None
 
@@ -342,25 +341,17 @@ class ServingMetrics:
             if (number := measure.of(answer)) is not None:
                 found.counts[bisect_left(found.bounds, number)] += 1
                 found.total += number
+        counts, wire = self._counts, answer.wire
         client = "other" if answer.client.of_class is ClientClass.OTHER else answer.client.name
         ended = _ended(answer)
         ended = "failed" if ended == "refused" and answer.status >= 500 else ended
-        self._count("partstream_answers", answer.wire, client, answer.client.kind.value, ended)
-        self._count("partstream_sent_bytes", answer.wire, by=answer.bytes)
+        counts["partstream_answers"][wire, client, answer.client.kind.value, ended] += 1
+        counts["partstream_sent_bytes"][wire,] += answer.bytes
         if answer.client.retry:
-            self._count("partstream_repeated_requests", client)
-        if answer.dropped or answer.unsaid:
-            for names, counter in ((answer.dropped, "dropped"), (answer.unsaid, "unsaid")):
-                for field in {self._label_of(name, answer.caller) for name in names}:
-                    self._count(f"partstream_{counter}_fields", answer.wire, field)
-
-    def _count(self, counter: str, *labels: str, by: int = 1) -> None:
-        """Adds to a count, which is kept with the time of its beginning."""
-        counts = self._counts[counter]
-        found = counts.get(labels)
-        if found is None:
-            found = counts[labels] = [0, time.time()]
-        found[0] += by
+            counts["partstream_repeated_requests"][client,] += 1
+        for counter, names in (("dropped", answer.dropped), ("unsaid", answer.unsaid)):
+            for field in {self._label_of(name, answer.caller) for name in names}:
+                counts[f"partstream_{counter}_fields"][wire, field] += 1
 
     def _label_of(self, name: str, caller: str) -> str:
         """The field at the top of a path; `other` where clients invent more of them than there are series."""
@@ -394,13 +385,11 @@ class ServingMetrics:
                     bounds = [*map(prometheus_client.utils.floatToGoString, numbers.bounds), "+Inf"]
                     buckets = [*zip(bounds, accumulate(numbers.counts), strict=True)]
                     histogram.add_metric([OPERATION, *labels], buckets, numbers.total)
-                    since = dict(zip(names, [OPERATION, *labels], strict=True))
-                    histogram.add_sample(f"{name}_created", since, numbers.since)
             yield histogram
         for name, (says, labels_of) in _COUNTERS.items():
             counter = families.CounterMetricFamily(name, says, labels=labels_of)
-            for series, (count, begun) in self._counts[name].items():
-                counter.add_metric(series, count, created=begun)
+            for series, count in self._counts[name].items():
+                counter.add_metric(series, count)
             yield counter
         yield families.GaugeMetricFamily(
             "partstream_open_answers", "Answers that are being given now.", self._open_answers()
