@@ -182,16 +182,16 @@ def test_who_asks_for_much_waits_for_himself(tmp_path: Path, ask: Callable[[SQLi
 
 
 def test_who_reads_a_long_chain_again_and_again_holds_up_nobody_else(tmp_path: Path, monkeypatch: Any) -> None:
-    may_end, make = threading.Event(), stored_answers._answer
+    may_end = threading.Event()
 
-    def slowly(row: tuple[Any, ...]) -> StoredAnswer:
+    def slowly(*row: Any) -> StoredAnswer:
         assert row[0] != "long" or may_end.wait(20)
-        return make(row)
+        return StoredAnswer(*row)
 
     async def use(store: SQLiteAnswers) -> list[bool]:
         await store.save("zoe", answer("long"), ())
         await store.save("ana", answer("r1"), ())
-        monkeypatch.setattr(stored_answers, "_answer", slowly)
+        monkeypatch.setattr(stored_answers, "StoredAnswer", slowly)
         many = [asyncio.ensure_future(store.chain("zoe", "long")) for _ in range(5)]
         await asyncio.sleep(0)
         async with asyncio.timeout(10):

@@ -16,9 +16,10 @@ import sqlite3
 import threading
 import time
 import zlib
-from collections.abc import AsyncIterator, Callable, Collection
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager, closing
+from contextlib import closing
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -91,20 +92,18 @@ WITH RECURSIVE chain (id, previous_id, place) AS (
     WHERE one.owner = :owner AND one.expires_at > :now AND chain.place < :most
 )
 """
-_READ_CHAIN: Final = (
-    _CHAIN
-    + """
+_READ_CHAIN: Final = """
 SELECT one.id, one.previous_id, one.request, one.response FROM chain
 JOIN answers AS one ON one.owner = :owner AND one.id = chain.id ORDER BY chain.place DESC
 """
-)
-_LAST_AS_LONG: Final = "\n".join(
-    (
-        _CHAIN,
-        "UPDATE answers SET expires_at = :end",
-        "WHERE owner = :owner AND expires_at < :end AND id IN (SELECT id FROM chain)",
-    )
-)
+_READ_WITH_ITEM: Final = """
+SELECT one.id, one.previous_id, one.request, one.response FROM items
+JOIN answers AS one ON one.owner = items.owner AND one.id = items.answer_id
+WHERE items.owner = ? AND items.id = ? AND one.expires_at > ? LIMIT 1
+"""
+_LAST_AS_LONG: Final = """
+UPDATE answers SET expires_at = :end WHERE owner = :owner AND expires_at < :end AND id IN (SELECT id FROM chain)
+"""
 _LARGEST_OWNER: Final = """
 SELECT owner FROM (
     SELECT owner, length(request) + length(response) + ifnull(length(frames), 0) AS size FROM answers
@@ -145,7 +144,8 @@ class SQLiteAnswers:
         self._most_bytes = most_bytes
         self._now = now
         self._chain_bytes = chain_bytes
-        self._turns: dict[tuple[ThreadPoolExecutor, str], _Turns] = {}
+        self._turns: dict[tuple[ThreadPoolExecutor, str], asyncio.Lock] = {}
+        self._waiting: Counter[tuple[ThreadPoolExecutor, str]] = Counter()
         self._connections = threading.local()
         self._opened: list[sqlite3.Connection] = []
         self._writer = ThreadPoolExecutor(1, "partstream-answers-writer")
@@ -186,7 +186,7 @@ class SQLiteAnswers:
                 connection.executemany("INSERT OR REPLACE INTO items VALUES (?, ?, ?)", items)
                 if answer.previous_id is not None:
                     values = {"owner": owner, "id": answer.id, "now": now, "end": end, "most": _LONGEST_CHAIN}
-                    connection.execute(_LAST_AS_LONG, values)
+                    connection.execute(_CHAIN + _LAST_AS_LONG, values)
                 self._tidy(connection)
 
         await self._run(self._writer, owner, save)
@@ -200,16 +200,8 @@ class SQLiteAnswers:
 
         def chain(connection: sqlite3.Connection) -> tuple[StoredAnswer, ...]:
             values = {"owner": owner, "id": storable_text(answer_id), "now": self._now(), "most": _LONGEST_CHAIN}
-            found: list[StoredAnswer] = []
-            room, objects = self._chain_bytes, limits.MOST_VALUES
-            for row in connection.execute(_READ_CHAIN, values):
-                room -= len(row[2]) + len(row[3])
-                objects -= sum(one.count(b"{") + one.count(b"[") for one in row[2:4])
-                if room < 0 or objects < 0 or len(found) >= _LONGEST_CHAIN:
-                    said = f"the answer continues more than {self._chain_bytes:,} bytes of conversation"
-                    raise ChainTooLargeError(said)
-                found.append(_answer(row))
-            return tuple(found)
+            rows = connection.execute(_CHAIN + _READ_CHAIN, values)
+            return self._answers(rows, "the answer continues more than {:,} bytes of conversation")
 
         return await self._run(self._reader, owner, chain)
 
@@ -234,23 +226,9 @@ class SQLiteAnswers:
             if len(item_ids) > _LONGEST_CHAIN:
                 said = f"the input names {len(item_ids):,} items, expected at most {_LONGEST_CHAIN:,}"
                 raise ChainTooLargeError(said, "input")
-            found: dict[str, StoredAnswer] = {}
-            room = self._chain_bytes
-            for item_id in item_ids:
-                rows = connection.execute(
-                    "SELECT one.id, one.previous_id, one.request, one.response FROM items"
-                    " JOIN answers AS one ON one.owner = items.owner AND one.id = items.answer_id"
-                    " WHERE items.owner = ? AND items.id = ? AND one.expires_at > ? LIMIT 1",
-                    (owner, storable_text(item_id), self._now()),
-                )
-                for row in rows:
-                    if row[0] not in found:
-                        room -= len(row[2]) + len(row[3])
-                        if room < 0:
-                            said = f"the input names items of more than {self._chain_bytes:,} bytes"
-                            raise ChainTooLargeError(said, "input")
-                        found[row[0]] = _answer(row)
-            return tuple(found.values())
+            keys = ((owner, storable_text(item_id), self._now()) for item_id in item_ids)
+            rows = (row for key in keys for row in connection.execute(_READ_WITH_ITEM, key))
+            return self._answers(rows, "the input names items of more than {:,} bytes", "input")
 
         return await self._run(self._reader, owner, find)
 
@@ -272,26 +250,35 @@ class SQLiteAnswers:
             self._opened.pop().close()
 
     async def _run(self, executor: ThreadPoolExecutor, owner: str, job: Callable[[sqlite3.Connection], T]) -> T:
+        """The result of a job of an owner, once those before it have ended."""
+        key = executor, owner
+        if self._waiting[key] >= _MOST_WAITING:
+            raise StoreFailedError(f"more than {_MOST_WAITING:,} answers are to be kept or found at once")
+        self._waiting[key] += 1
         try:
-            async with self._turn(executor, owner):
+            async with self._turns.setdefault(key, asyncio.Lock()):
                 return await asyncio.wrap_future(executor.submit(lambda: job(self._connection())))
         except sqlite3.Error as error:
             raise StoreFailedError(f"{self._path}: {error}") from error
-
-    @asynccontextmanager
-    async def _turn(self, executor: ThreadPoolExecutor, owner: str) -> AsyncIterator[None]:
-        """Waits until an owner may give a further job."""
-        turns = self._turns.setdefault((executor, owner), _Turns())
-        if turns.count >= _MOST_WAITING:
-            raise StoreFailedError(f"more than {_MOST_WAITING:,} answers are to be kept or found at once")
-        turns.count += 1
-        try:
-            async with turns.begun:
-                yield
         finally:
-            turns.count -= 1
-            if not turns.count:
-                del self._turns[executor, owner]
+            self._waiting[key] -= 1
+            if not self._waiting[key]:
+                del self._waiting[key], self._turns[key]
+
+    def _answers(self, rows: Iterable[tuple[Any, ...]], said: str, *param: str) -> tuple[StoredAnswer, ...]:
+        """The answers of some rows, each once; `said` is why a request is refused that refers to too much."""
+        room, objects = self._chain_bytes, limits.MOST_VALUES
+        found: dict[str, StoredAnswer] = {}
+        for answer_id, previous_id, *documents in rows:
+            if answer_id in found:
+                continue
+            for document in documents:
+                room -= len(document)
+                objects -= document.count(b"{") + document.count(b"[")
+            if room < 0 or objects < 0 or len(found) >= _LONGEST_CHAIN:
+                raise ChainTooLargeError(said.format(self._chain_bytes), *param)
+            found[answer_id] = StoredAnswer(answer_id, previous_id, *map(_loaded, documents))
+        return tuple(found.values())
 
     def _connection(self) -> sqlite3.Connection:
         """The connection of the running thread."""
@@ -314,19 +301,6 @@ class SQLiteAnswers:
             owner = connection.execute(_LARGEST_OWNER).fetchone()
             if owner is None or not connection.execute(_DELETE_TENTH, {"owner": owner[0]}).rowcount:
                 break
-
-
-class _Turns:
-    """The jobs of one owner for the writer or the readers, of which they are given one at a time."""
-
-    def __init__(self) -> None:
-        self.count = 0
-        self.begun = asyncio.Lock()
-
-
-def _answer(row: tuple[Any, ...]) -> StoredAnswer:
-    answer_id, previous_id, request, response = row
-    return StoredAnswer(answer_id, previous_id, *map(_loaded, (request, response)))
 
 
 def _loaded(document: bytes) -> Any:
