@@ -264,24 +264,21 @@ class SocketExchange:
 
     async def serve(self) -> None:
         """Accepts the socket, or refuses it, and answers its requests until it is closed."""
-        with suppress(requests.ClientLeftError):
-            await self._serve()
-
-    async def _serve(self) -> None:
-        await self._receive()
         request, state = self.request, self.state
-        try:
-            self.endpoint = state.routes.socket_at(request.path)
-            state.check_room()
-            self.caller = state.authenticated(request.headers)
-            state.open_socket(self.caller)
-        except PartstreamError as error:
-            await self._refuse(error)
-            return
-        try:
-            await self._converse()
-        finally:
-            state.close_socket(self.caller)
+        with suppress(requests.ClientLeftError):
+            await self._receive()
+            try:
+                self.endpoint = state.routes.socket_at(request.path)
+                state.check_room()
+                self.caller = state.authenticated(request.headers)
+                state.open_socket(self.caller)
+            except PartstreamError as error:
+                await self._refuse(error)
+                return
+            try:
+                await self._converse()
+            finally:
+                state.close_socket(self.caller)
 
     async def _converse(self) -> None:
         request, state, socket = self.request, self.state, self.endpoint.reads.socket
@@ -354,10 +351,8 @@ class SocketExchange:
             raise
 
     async def _answer(self) -> None:
-        conversation, ends_at = (
-            self.conversation,
-            asyncio.get_running_loop().time() + self.state.settings.socket_seconds,
-        )
+        conversation = self.conversation
+        ends_at = asyncio.get_running_loop().time() + self.state.settings.socket_seconds
         while not self.left.is_set():
             if (asked := conversation.next_turn()) is not None:
                 await _Turn(self, asked).serve()
@@ -489,12 +484,20 @@ def front_html(
         f"<dt><code>{_ROOT}{text(path)}</code></dt><dd>{text(', '.join(names))}</dd>" for path, names in titles.items()
     )
     commands = "".join(f"<li><code>partstream connect {name} --url {_ROOT}</code></li>" for name in SHOWN_CLIENTS)
+    if models is None:
+        shown = "<p>Only clients with a key of this server see its models.</p>"
+    elif not models:
+        shown = "<p>None.</p>"
+    else:
+        more = f"<p>and {len(models) - _MOST_MODELS:,} more</p>" if len(models) > _MOST_MODELS else ""
+        items = "".join(f"<li><code>{text(one)}</code></li>" for one in models[:_MOST_MODELS])
+        shown = f'<ul class="models">{items}</ul>{more}'
     ways = "".join(f'<li><a href="{text(path.removeprefix("/"))}">{text(title)}</a></li>' for path, title in links)
     body = (
         f"<main><h1>This server is running</h1>\n"
         "<p>This server answers the clients of each protocol below with the models that it serves.</p>\n"
         "<noscript><p>The addresses follow that of this page.</p></noscript>\n"
-        f"<h2>Models</h2>\n{_models(models)}\n"
+        f"<h2>Models</h2>\n{shown}\n"
         f"<h2>Base URLs of clients</h2>\n<dl>{urls}</dl>\n"
         f'<h2>Set up a client</h2>\n<ul class="commands">{commands}</ul>\n'
         "<p><code>partstream connect --list</code> names all clients. With <code>--write</code>, a command writes the "
@@ -503,13 +506,3 @@ def front_html(
     )
     style, script = resource("partstream.server", "front.css"), resource("partstream.server", "front.js")
     return document(_TITLE, body, Hashes(), styles=(style,), scripts=(script,))
-
-
-def _models(models: Sequence[str] | None) -> str:
-    if models is None:
-        return "<p>Only clients with a key of this server see its models.</p>"
-    if not models:
-        return "<p>None.</p>"
-    more = f"<p>and {len(models) - _MOST_MODELS:,} more</p>" if len(models) > _MOST_MODELS else ""
-    shown = "".join(f"<li><code>{text(one)}</code></li>" for one in models[:_MOST_MODELS])
-    return f'<ul class="models">{shown}</ul>{more}'

@@ -29,6 +29,8 @@ _SAVE_SECONDS: Final = 10.0
 _KEPT_BY: Final = "kept_by"
 """The only field of a stored request whose response an upstream alone keeps: the model."""
 _MOST_ELSEWHERE: Final = 10_000
+_MANY_ITEMS: Final = 256
+"""More items of the responses that a request continues are joined in a thread."""
 _FRAME_BYTES: Final = 16 * 1024 * 1024
 """The most bytes of a stream that are kept, in memory while the answer runs and in the store after it."""
 
@@ -98,7 +100,8 @@ class AnswerMemory:
             earlier = await self._found(self.store, state, wanted, earlier, owner)
         is_kept = generates and state.keeps(request) and self.store is not None
         work = request if is_kept else state.unkept(request), earlier, self.secret_of(owner)
-        is_long = sum(map(_items_of, earlier.chain)) > _MANY_ITEMS
+        values = (value for one in earlier.chain for of in (one.request, one.response) for value in of.values())
+        is_long = sum(len(value) for value in values if isinstance(value, list)) > _MANY_ITEMS
         joined = await (asyncio.to_thread if is_long else apart)(state.join, *work)
         if earlier.chain:
             requests.check_items(joined.asks.body)
@@ -126,14 +129,6 @@ class AnswerMemory:
             earlier = replace(earlier, items={**earlier.items, **found})
         return earlier
 
-    async def _chain(
-        self, owner: str, answer_id: str, running: RecordingReplySink | None
-    ) -> Sequence[wires.StoredAnswer]:
-        """A response after those that it continues, or one that runs by itself; empty if it is not known."""
-        if running is not None:
-            return tuple(filter(None, (running.now(),)))
-        return () if self.store is None else await self.store.chain(owner, answer_id)
-
     async def reply(
         self, state: wires.ServedState, route: wires.StoredRoute, wire: wires.WireRequest, owner: str
     ) -> Mapping[str, Any] | FrameReplay | str:
@@ -153,15 +148,18 @@ class AnswerMemory:
             running = None
         if (model_id := self.elsewhere.find(owner, answer_id)) is not None:
             return model_id
-        chain = await self._chain(owner, answer_id, running)
+        chain: Sequence[wires.StoredAnswer] = ()
+        frames: Sequence[bytes] | None = None
+        if running is not None:  # by itself: what it continues is not asked for
+            chain, frames = tuple(filter(None, (running.now(),))), running.frames
+        elif self.store is not None:
+            chain = await self.store.chain(owner, answer_id)
+            frames = None if first is None else await self.store.frames(owner, answer_id)
         if not chain:
             raise state.unknown(answer_id)
         if model_id := kept_by(chain):
             return model_id
         if first is not None:
-            frames = None if running is None else running.frames
-            if running is None and self.store is not None:
-                frames = await self.store.frames(owner, answer_id)
             if frames is None:
                 raise state.unstreamed(answer_id)
             return FrameReplay(frames, running, first)
@@ -187,14 +185,6 @@ class AnswerMemory:
             _logger.error("an answer could not be stored: %s", why)  # noqa: TRY400
             return False
         return True
-
-
-_MANY_ITEMS: Final = 256
-
-
-def _items_of(answer: wires.StoredAnswer) -> int:
-    """How many items a response and its request have, or more."""
-    return sum(len(one) for one in (*answer.request.values(), *answer.response.values()) if isinstance(one, list))
 
 
 def kept_by(chain: Sequence[wires.StoredAnswer]) -> str:
@@ -379,17 +369,16 @@ class FrameReplay:
 
     async def send(self, deliver: Deliver, client_leaves: Callable[[], Awaitable[None]], end: bytes) -> None:
         """Sends the frames, as they come, until the `end` or until the client has left."""
-        sent, left = self.first, asyncio.ensure_future(client_leaves())
+        sent, running, left = self.first, self.running, asyncio.ensure_future(client_leaves())
         try:
             while True:
-                is_over = self.running is None or self.running.is_over
                 # Before the look: what comes while a client is slow counts too.
-                changed = None if self.running is None else self.running.changed()
-                frames = self.frames if self.running is None else self.running.frames or ()
+                changed = None if running is None or running.is_over else running.changed()
+                frames = self.frames if running is None else running.frames or ()
                 if new := frames[sent:]:
                     sent = len(frames)
                     await deliver(None, b"".join(new), False)
-                if is_over or changed is None:
+                if changed is None:
                     break
                 await asyncio.wait({changed, left}, return_when=asyncio.FIRST_COMPLETED)
                 if left.done():
