@@ -127,7 +127,7 @@ def findings_of(store: HubStore, directory: Directory) -> Iterator[Finding]:
 def _unpriced(directory: Directory) -> Iterator[Finding]:
     """Models without a price of the hub that a person with a budget of money may use. The provider may list a price,
     which only a worker knows; a model that is routed is asked for here."""
-    of_money = {rule.owner for rule in directory.rules() if rule.unit is BudgetUnit.MONEY}
+    of_money = {rule.owner for rule in directory.rules.values() if rule.unit is BudgetUnit.MONEY}
     limited = [
         person.models
         for person in directory.people.values()

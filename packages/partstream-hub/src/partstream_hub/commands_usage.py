@@ -160,7 +160,7 @@ def _standings(hub: Administration, kind: str, name: str, directory: Directory) 
     else:
         team = directory.people[name].team if kind == OwnerKind.PERSON else None
         owners = {(kind, name), (OwnerKind.TEAM, team)}
-        rules = tuple(rule for rule in directory.rules() if rule.owner in owners)
+        rules = tuple(rule for rule in directory.rules.values() if rule.owner in owners)
     windows = hub.store.open_windows(rules) if rules else {}
     return [
         {

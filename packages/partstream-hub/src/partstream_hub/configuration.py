@@ -523,7 +523,7 @@ def budget_rules(owner: Owner, fields: Fields) -> tuple[BudgetRule, ...]:
 
 def fields_of_owner(one: Team | Person | Key, owner: Owner, directory: Directory) -> dict[str, Any]:
     """The fields that teams, people and keys have."""
-    rules = sorted(directory.budgets.get(owner, ()), key=lambda rule: (rule.unit.value, rule.period.value))
+    rules = directory.budgets.get(owner, ())
     return {
         "budgets": tuple(budget_text(BudgetAmount(rule.unit, rule.period, rule.limit)) for rule in rules),
         "time_zone": rules[0].time_zone if rules else _UTC,

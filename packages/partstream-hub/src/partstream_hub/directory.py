@@ -11,27 +11,20 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from fnmatch import fnmatchcase
+from functools import cached_property
 from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 from zoneinfo import ZoneInfo
 
 from msgspec import convert, to_builtins
 
-from partstream.codec.checks import Expectation, check, check_fields, dataclass, field, optional, replace
+from partstream.codec.checks import Expectation, check_fields, dataclass, field, replace
 from partstream.codec.json_codec import loads
-from partstream.tokens.amounts import MOST_AMOUNT, BudgetUnit, Period, Span, span_at
+from partstream.tokens.amounts import BudgetUnit, Period, Span, span_at
 from partstream_hub.store.values import DirectoryConflictError
 
 # ---- Values of fields ----
 
-Name = TypeVar("Name")
 Value = TypeVar("Value")
-
-
-def _whole(least: int) -> Expectation:
-    return Expectation(
-        f"a whole number from {least} to {MOST_AMOUNT:,}",
-        lambda value: isinstance(value, int) and not isinstance(value, bool) and least <= value <= MOST_AMOUNT,
-    )
 
 
 def _matching(pattern: str, description: str) -> Expectation:
@@ -63,12 +56,6 @@ LABEL: Final = Expectation(
 ZONE: Final = Expectation(
     "the name of a time zone, such as Europe/Berlin",
     lambda value: isinstance(value, str) and known_zone(value) is not None,
-)
-_AMOUNT: Final = _whole(0)
-_DIGEST: Final = Expectation("the 32 bytes of a digest", lambda value: isinstance(value, bytes) and len(value) == 32)
-_MODELS: Final = Expectation(
-    "a tuple of ids of models or of patterns such as gpt-*, each of one line, or None for all",
-    lambda value: value is None or (isinstance(value, tuple) and all(map(LABEL.fits, value))),
 )
 
 
@@ -103,10 +90,6 @@ class BudgetRule:
     limit: int  # of one window, in nanodollars or in tokens; 0 refuses everything
     time_zone: str = "UTC"  # in whose calendar a window begins: an IANA name, such as `Europe/Berlin`
 
-    def __post_init__(self) -> None:
-        check("BudgetRule.owner.name", self.owner.name, NAME)
-        check_fields(self, {"limit": _AMOUNT, "time_zone": ZONE})
-
     @property
     def id(self) -> str:
         """What the database calls it, such as `person/ana/money/day`: a rule that comes back finds its windows."""
@@ -136,9 +119,6 @@ class RateLimits:
     tokens_per_minute: int | None = None
     concurrent_answers: int | None = None
 
-    def __post_init__(self) -> None:
-        check_fields(self, dict.fromkeys(RATE_NAMES, optional(_AMOUNT)))
-
 
 UNLIMITED: Final = RateLimits()
 
@@ -158,9 +138,6 @@ class Policy:
     audit: AuditLevel = AuditLevel.METADATA
     content_days: int = 30
 
-    def __post_init__(self) -> None:
-        check_fields(self, {"content_days": _whole(1)})
-
 
 @dataclass(frozen=True, slots=True)
 class Team:
@@ -173,7 +150,7 @@ class Team:
     is_disabled: bool = False  # no person of it may ask
 
     def __post_init__(self) -> None:
-        check_fields(self, {"name": NAME, "models": _MODELS})
+        check_fields(self, {"name": NAME})
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +165,7 @@ class Person:
     is_disabled: bool = False
 
     def __post_init__(self) -> None:
-        check_fields(self, {"name": NAME, "team": optional(NAME), "models": _MODELS})
+        check_fields(self, {"name": NAME})
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +183,7 @@ class Key:
     revoked_at: float | None = None  # None if it has not been revoked
 
     def __post_init__(self) -> None:
-        check_fields(self, {"id": NAME, "person": NAME, "label": LABEL, "models": _MODELS, "digest": _DIGEST})
+        check_fields(self, {"id": NAME, "person": NAME})
 
 
 class Route(NamedTuple):
@@ -226,10 +203,6 @@ class ModelPrice:
     cached_input: int | None = None  # of input that the upstream had in its cache; None if it costs the same
     cache_write: int | None = None  # of input that it wrote to its cache; None if it costs the same
 
-    def __post_init__(self) -> None:
-        kinds = {"input": _AMOUNT, "output": _AMOUNT}
-        check_fields(self, kinds | dict.fromkeys(("cached_input", "cache_write"), optional(_AMOUNT)))
-
 
 @dataclass(frozen=True, slots=True)
 class ModelRoute:
@@ -241,16 +214,8 @@ class ModelRoute:
     affinity: bool = True  # whether the requests of a session go to the same upstream, where its prompt is cached
     price: ModelPrice | None = None  # None for what the upstream reports or lists
 
-    def __post_init__(self) -> None:
-        check_fields(self, {"name": MODEL_NAME})
-        for index, route in enumerate(self.upstreams):
-            for name, expected in (("provider", NAME), ("model", MODEL_NAME), ("weight", _AMOUNT)):
-                check(f"ModelRoute.upstreams[{index}].{name}", getattr(route, name), expected)
-        for index, name in enumerate(self.fallbacks):
-            check(f"ModelRoute.fallbacks[{index}]", name, MODEL_NAME)
 
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Directory:
     """All that a worker knows of who may do what: one version of it, which nothing changes."""
 
@@ -258,8 +223,16 @@ class Directory:
     teams: Mapping[str, Team] = field(default_factory=dict)
     people: Mapping[str, Person] = field(default_factory=dict)
     keys: Mapping[str, Key] = field(default_factory=dict)  # by id; revoked and expired ones too
-    budgets: Mapping[Owner, tuple[BudgetRule, ...]] = field(default_factory=dict)  # in the order of their ids
+    rules: Mapping[str, BudgetRule] = field(default_factory=dict)  # by id
     routes: Mapping[str, ModelRoute] = field(default_factory=dict)
+
+    @cached_property
+    def budgets(self) -> Mapping[Owner, tuple[BudgetRule, ...]]:
+        """The rules of each owner, in the order of their ids."""
+        found: dict[Owner, tuple[BudgetRule, ...]] = {}
+        for _, rule in sorted(self.rules.items()):
+            found[rule.owner] = (*found.get(rule.owner, ()), rule)
+        return found
 
     def team_of(self, person: Person) -> Team | None:
         """The team of a person, if the person has one."""
@@ -276,10 +249,6 @@ class Directory:
     def budgets_of(self, key: Key) -> tuple[BudgetRule, ...]:
         """The rules that a request with a key has to pass, all of them: the key's, the person's and the team's."""
         return tuple(rule for owner, _ in self.owners_of(key) for rule in self.budgets.get(owner, ()))
-
-    def rules(self) -> Iterable[BudgetRule]:
-        """All rules."""
-        return (rule for rules in self.budgets.values() for rule in rules)
 
 
 # ---- Changes ----
@@ -300,8 +269,8 @@ class Remove:
 
 DirectoryChange: TypeAlias = Entry | Remove
 """An entry is put, new or in place of the one with its name; the person and the digest of a key never change."""
-_PLACES: Final = {"team": "teams", "person": "people", "key": "keys", "model": "routes"}
-"""The field of the directory that has the entries of a kind, by name; those of budgets are by their owner."""
+_PLACES: Final = {"team": "teams", "person": "people", "key": "keys", "budget": "rules", "model": "routes"}
+"""The field of the directory that has the entries of a kind, by name."""
 _KINDS: Final = {Team: "team", Person: "person", Key: "key", BudgetRule: "budget", ModelRoute: "model"}
 
 
@@ -318,22 +287,13 @@ def changed_directory(directory: Directory, changes: Sequence[DirectoryChange], 
     return replace(directory, version=directory.version + 1)
 
 
-def _without(values: Mapping[Name, Value], names: Iterable[Name]) -> dict[Name, Value]:
-    gone = frozenset(names)
-    return {name: value for name, value in values.items() if name not in gone}
-
-
 def _put(directory: Directory, entry: Entry, time: float) -> Directory:
+    kind, name = _KINDS[type(entry)], name_of(entry)
     if (reason := _conflict(directory, entry)) is not None:
-        raise DirectoryConflictError(f"put {_KINDS[type(entry)]} {name_of(entry)}", reason)
-    if isinstance(entry, BudgetRule):
-        others = (one for one in directory.budgets.get(entry.owner, ()) if one.id != entry.id)
-        rules = tuple(sorted((*others, entry), key=lambda one: one.id))
-        return replace(directory, budgets={**directory.budgets, entry.owner: rules})
-    if isinstance(entry, Key) and entry.id not in directory.keys:
+        raise DirectoryConflictError(f"put {kind} {name}", reason)
+    if isinstance(entry, Key) and name not in directory.keys:
         entry = replace(entry, created_at=time)
-    place = _PLACES[_KINDS[type(entry)]]
-    changed: dict[str, Any] = {place: {**getattr(directory, place), name_of(entry): entry}}
+    changed: dict[str, Any] = {_PLACES[kind]: {**getattr(directory, _PLACES[kind]), name: entry}}
     return replace(directory, **changed)
 
 
@@ -357,28 +317,21 @@ def _conflict(directory: Directory, entry: Entry) -> str | None:
 
 
 def _removed(directory: Directory, change: Remove) -> Directory:
-    def refused(reason: str) -> DirectoryConflictError:
-        return DirectoryConflictError(f"remove {kind} {name}", reason)
-
     kind, name = change.kind, change.name
-    if kind == "budget":
-        rule = next((one for one in directory.rules() if one.id == name), None)
-        if rule is None:
-            raise refused("it is not there")
-        rest = tuple(one for one in directory.budgets[rule.owner] if one.id != name)
-        others = _without(directory.budgets, [rule.owner])
-        return replace(directory, budgets={**others, rule.owner: rest} if rest else others)
-    place = _PLACES[kind]
-    if name not in getattr(directory, place):
-        raise refused("it is not there")
+    reason = None if name in getattr(directory, _PLACES[kind]) else "it is not there"
     if kind == "team" and (people := sorted(one.name for one in directory.people.values() if one.team == name)):
-        raise refused(f"it has people: {', '.join(people[:5])}")
-    keys = [one.id for one in directory.keys.values() if kind == "person" and one.person == name]
+        reason = f"it has people: {', '.join(people[:5])}"
+    if reason is not None:
+        raise DirectoryConflictError(f"remove {kind} {name}", reason)
+    keys = {one.id for one in directory.keys.values() if kind == "person" and one.person == name}
     owners = {(kind, name), *((OwnerKind.KEY, key) for key in keys)}
-    budgets = {owner: rules for owner, rules in directory.budgets.items() if owner not in owners}
-    directory = replace(directory, keys=_without(directory.keys, keys), budgets=budgets)
-    changed: dict[str, Any] = {place: _without(getattr(directory, place), [name])}
-    return replace(directory, **changed)
+    gone = {"keys": keys, "rules": {rule.id for rule in directory.rules.values() if rule.owner in owners}}
+    gone.setdefault(_PLACES[kind], set()).add(name)
+    left: dict[str, Any] = {
+        place: {one: entry for one, entry in getattr(directory, place).items() if one not in names}
+        for place, names in gone.items()
+    }
+    return replace(directory, **left)
 
 
 # ---- Entries as JSON ----

@@ -296,14 +296,14 @@ def overview(
         usage = read_usage(store, shown, _OF_PERSON, person=reader.name)
         keys = (Owner(OwnerKind.KEY, key.id) for key in directory.keys.values() if key.person == reader.name)
         owners = {Owner(OwnerKind.PERSON, reader.name), Owner(OwnerKind.TEAM, reader.team or ""), *keys}
-        own = (rule for rule in directory.rules() if rule.owner in owners)
+        own = (rule for rule in directory.rules.values() if rule.owner in owners)
         return HubView(reader, now, _budgets(store, directory, own, now), usage)
     ((schema, since),) = store.read(SQL["facts of the page"])
     workers = store.read(SQL["workers of the page"])
     return HubView(
         reader,
         now,
-        _budgets(store, directory, directory.rules(), now),
+        _budgets(store, directory, directory.rules.values(), now),
         read_usage(store, shown, _OF_ALL),
         len(directory.people),
         len(directory.teams),

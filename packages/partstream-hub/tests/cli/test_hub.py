@@ -51,7 +51,7 @@ class Commands:
         directory = store.directory()
         store.close()
         assert directory is not None
-        return [*directory.rules()]
+        return [*directory.rules.values()]
 
     def json(self, *arguments: str, code: int = 0) -> Any:
         """What a command prints as JSON."""

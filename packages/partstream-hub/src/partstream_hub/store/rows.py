@@ -114,7 +114,7 @@ _TABLES: Final = {
     "teams": _table("team", directory.Team, "hub_teams"),
     "people": _table("person", directory.Person, "hub_people"),
     "keys": _table("key", directory.Key, "hub_keys", "created_at, id"),
-    "budgets": _Table(
+    "rules": _Table(
         "budget",
         "hub_budgets",
         ("id", "owner_kind", "owner", "unit", "period", "budget_limit", "time_zone"),
@@ -140,10 +140,7 @@ def read_directory(work: Transaction, version: int) -> directory.Directory:
     found: dict[str, Any] = {
         place: {directory.name_of(one): one for one in table.read(work)} for place, table in _TABLES.items()
     }
-    budgets: dict[directory.Owner, tuple[directory.BudgetRule, ...]] = {}
-    for rule in found["budgets"].values():
-        budgets[rule.owner] = (*budgets.get(rule.owner, ()), rule)
-    return directory.Directory(version, **{**found, "budgets": budgets})
+    return directory.Directory(version, **found)
 
 
 def change_directory(
@@ -193,10 +190,7 @@ _Difference: TypeAlias = tuple[_Table, str, directory.Entry | None, directory.En
 def _differences(before: directory.Directory, after: directory.Directory) -> Iterator[_Difference]:
     """What is different, in an order in which it can be written: nothing before what it refers to."""
     for place, table in _TABLES.items():
-        old, new = (
-            {rule.id: rule for rule in of.rules()} if place == "budgets" else getattr(of, place)
-            for of in (before, after)
-        )
+        old, new = getattr(before, place), getattr(after, place)
         for name in sorted(old.keys() | new.keys()):
             if old.get(name) != new.get(name):
                 yield table, name, old.get(name), new.get(name)

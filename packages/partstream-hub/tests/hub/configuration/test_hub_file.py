@@ -281,7 +281,7 @@ def test_applying_a_file_leaves_keys_and_their_budgets_alone():
     before = _directory(WHOLE)
     owner = Owner(OwnerKind.KEY, "k1")
     rule = BudgetRule(owner, BudgetUnit.MONEY, Period.DAY, 1)
-    with_key = Directory(1, before.teams, before.people, {"k1": key}, {**before.budgets, owner: (rule,)}, before.routes)
+    with_key = Directory(1, before.teams, before.people, {"k1": key}, {**before.rules, rule.id: rule}, before.routes)
     made = _directory("[people.ana]\nmodels = ['fast']", with_key)
     assert (made.keys, made.budgets[owner]) == ({"k1": key}, (rule,))
 
@@ -313,19 +313,18 @@ def directories(draw: st.DrawFn) -> Directory:
         for name in draw(st.sets(NAMES, max_size=3))
     }
     owners = [*(Owner(OwnerKind.TEAM, one) for one in teams), *(Owner(OwnerKind.PERSON, one) for one in people)]
-    budgets = {}
+    rules = {}
     for owner in owners:
         zone = draw(st.sampled_from(["UTC", "Asia/Tokyo"]))
-        rules = [BudgetRule(owner, unit, period, limit, zone) for (unit, period), limit in draw(RULES)]
-        if rules:
-            budgets[owner] = tuple(sorted(rules, key=lambda one: one.id))
+        made = [BudgetRule(owner, unit, period, limit, zone) for (unit, period), limit in draw(RULES)]
+        rules |= {rule.id: rule for rule in made}
     upstreams = st.lists(st.builds(Route, NAMES, NAMES, st.integers(0, 99)), max_size=3).map(tuple)
     fallbacks = st.lists(NAMES, max_size=3, unique=True).map(tuple)
     routes = {
         name: ModelRoute(name, draw(upstreams), draw(fallbacks), draw(st.booleans()), draw(PRICES))
         for name in draw(st.sets(NAMES, max_size=3))
     }
-    return Directory(1, teams, people, {}, budgets, routes)
+    return Directory(1, teams, people, {}, rules, routes)
 
 
 @given(directories(), directories())
