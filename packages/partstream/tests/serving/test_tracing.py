@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from opentelemetry import trace
+from opentelemetry.baggage import get_all
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
@@ -66,6 +67,36 @@ def test_a_request_belongs_to_the_trace_that_its_header_names() -> None:
 def test_a_header_that_names_no_trace_begins_one(value: str) -> None:
     request = _Traced().answer(an_answer(), {"traceparent": value})[SpanKind.SERVER]
     assert request.parent is None
+
+
+@one_test_for(
+    ("name", "value"),
+    [
+        ("baggage", "person=ada"),
+        ("baggage", f"person=ada{' ' * 200}x"),
+        ("baggage", "forged line"),
+        ("baggage", "\x9b2J,a b=1"),
+        ("tracestate", f"a=b{' ' * 200}c"),
+        ("tracestate", "forged line"),
+        ("tracestate", "\x9b2J=1"),
+        ("tracestate", "," * 200),
+    ],
+)
+def test_what_a_stranger_says_beside_the_trace_is_neither_kept_nor_logged_nor_split(
+    caplog: pytest.LogCaptureFixture, name: str, value: str
+) -> None:
+    begun = _Traced().start("POST", "/v1/responses", {**_HEADERS, name: value})
+    with begun.calling("birds", "parrot"):
+        span = trace.get_current_span().get_span_context()
+        assert (f"{span.trace_id:032x}", dict(span.trace_state), get_all()) == (_TRACE, {}, {})
+    assert caplog.messages == []
+
+
+def test_the_state_of_a_trace_goes_on_with_it() -> None:
+    begun = _Traced().start("POST", "/v1/responses", {**_HEADERS, "tracestate": "rojo=00f067aa0ba902b7, a@b=t61;x:1"})
+    with begun.calling("birds", "parrot"):
+        state = trace.get_current_span().get_span_context().trace_state
+    assert dict(state) == {"rojo": "00f067aa0ba902b7", "a@b": "t61;x:1"}
 
 
 def test_the_call_has_the_names_of_the_conventions() -> None:
