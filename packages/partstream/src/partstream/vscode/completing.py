@@ -215,7 +215,9 @@ class _Kept(NamedTuple):
     def rest_at(self, prefix: str) -> str | None:
         """What is left of the completion after a prefix; None at another place."""
         for typed in range(len(self.text) + 1):
-            if prefix.endswith(self.before + self.text[:typed]):
+            here = self.before + self.text[:typed]
+            # With less than the tail before it, the place was at the beginning of the text.
+            if prefix == here or (len(self.before) == _TAIL and prefix.endswith(here)):
                 return self.text[typed:]
         return None
 

@@ -264,6 +264,18 @@ def test_typing_through_and_going_back_are_answered_from_memory():
     run(main())
 
 
+@one_test_for(("before", "later"), [("", "other = 1\n"), ("x", "index"), ("x", "\nx"), ("", " ")])
+def test_what_belonged_at_the_beginning_of_a_text_is_shown_at_no_other_place(before, later):
+    async def ask() -> list[str]:
+        model = Model("secret_of_another_project()")
+        first = await model.complete(before)
+        model.text = "other"
+        return [one["text"] for one in (first, await model.complete(later), await model.complete(before))]
+
+    first, elsewhere, again = asyncio.run(ask())
+    assert (first, elsewhere, again) == ("secret_of_another_project()", "other", first)
+
+
 def test_memory_is_bounded():
     async def main() -> None:
         model = Model("x")
