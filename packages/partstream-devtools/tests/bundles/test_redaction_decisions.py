@@ -4,6 +4,7 @@ from __future__ import annotations
 import json
 import re
 from base64 import b64decode, b64encode
+from hashlib import sha256
 from typing import Any
 
 import pytest
@@ -235,6 +236,31 @@ def test_numbers_stay_and_moments_become_relative() -> None:
     )
     assert (first["created_at"], first["usage"], first["index"]) == (0, {"input_tokens": 1234, "cost": 0.25}, 3)
     assert (second["completed_at"], second["created"]) == (3, "1970-01-01T00:00:00.000Z")
+
+
+def test_keys_of_the_servers_that_a_request_names_go_and_their_other_fields_stay() -> None:
+    keys = [sha256(str(number).encode()).hexdigest()[:32] for number in range(10)]
+    named = ("X-Figma-Token", "Private-Token", "Ocp-Apim-Subscription-Key", "Authorization", "Cookie")
+    tool = {"type": "mcp", "server_url": "https://tools.example/mcp", "authorization": keys[0]}
+    request = {
+        "tools": [
+            {**tool, "headers": {"X-Team": "birds", name: key}} for name, key in zip(named, keys[1:6], strict=True)
+        ],
+        "mcp_servers": [{"command": "git-tools", "env": {"GITHUB_TOKEN": keys[6], "LANG": "C.UTF-8"}}],
+        "data_sources": [{"parameters": {"authentication": {"type": "api_key", "key": keys[7]}}}],
+        "aws_session_token": keys[8],
+        "messages": [{"role": "user", "content": "max_tokens: the key to my next_page_token"}],
+    }
+    repeated = {"type": "y", "delta": f"I was sent {keys[1]}."}
+    asked = RecordedRequest("POST", "/v1/responses", f"code={keys[9]}&page=2", (), json.dumps(request).encode())
+    data = json.dumps(repeated).encode()
+    shown, _ = _redacted(data, request=asked, level=RedactionLevel.KEYS)
+    assert shown.request is not None
+    said = json.loads(shown.request.body)
+    assert [key for key in keys if key in f"{said} {shown.body!r} {shown.request.query}"] == []
+    assert said["messages"] == request["messages"]
+    assert {one["headers"]["X-Team"] for one in said["tools"]} == {"birds"}
+    assert (said["mcp_servers"][0]["env"]["LANG"], said["tools"][0]["server_url"]) == ("C.UTF-8", tool["server_url"])
 
 
 def test_the_bytes_and_the_numbers_of_tokens_say_no_text() -> None:

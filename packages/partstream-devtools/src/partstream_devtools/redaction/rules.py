@@ -21,7 +21,7 @@ from typing import Any, Final, NamedTuple
 
 from partstream.codec.checks import dataclass, field
 from partstream.codec.json_codec import loads
-from partstream.codec.redaction import Redactor, decoded_views
+from partstream.codec.redaction import Redactor, decoded_views, names_a_secret
 from partstream.lm.outputs import GATEWAY_CALL_ID_PREFIX
 from partstream_devtools.redaction.json_places import FieldPath, Meaning
 
@@ -164,9 +164,11 @@ _TIMES: Final = _LISTS["times"]
 _IDS: Final = re.compile(r"(?:^|_)ids?$|^(?:system_)?fingerprint$|^conversation$|^container$|^previous_interaction$")
 _SECRETS: Final = re.compile(
     r"(?:^|_)(?:pass(?:word|wd|phrase|code)|pwd|secret|api_?key|authorization|access_token|refresh_token|id_token"
-    r"|auth_token|bearer|client_secret|secret_key|private_key|access_key|credentials?|cookies?|set_cookie|authorization_token"
+    r"|auth_token|session_token|subscription_key|bearer|client_secret|secret_key|private_key|access_key|credentials?|cookies?|set_cookie|authorization_token"
     r"|connection_string|(?:private|access)_key_id|secret_id)$"
 )
+_OF_SERVERS: Final = frozenset({"headers", "extra_headers", "http_headers", "env", "authentication"})
+"""Objects with what a server of tools or of data is asked or started with."""
 _FREE: Final = frozenset({"input", "args", "arguments", "snapshot", "raw_event", "$value", "tool_input"})
 """Objects whose fields a tool or a program has named: none of the names above means anything in them."""
 _ITEMS: Final = "input[]"
@@ -213,7 +215,8 @@ def meaning_by_name(place: FieldPath) -> Meaning:
 
 def _meaning_by_name(place: FieldPath) -> Meaning:
     name = _snake(place.name)
-    if _SECRETS.search(name):
+    is_named = place.parent is not None and _snake(place.parent.name) in _OF_SERVERS and names_a_secret(place.name)
+    if is_named or _SECRETS.search(name):
         return Meaning.SECRET
     if is_free(place):
         return Meaning.SECRET if name == "token" else Meaning.TEXT

@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple, NoReturn, Self
 HIDDEN: Final = "***"
 
 _NAMES_OF_SECRETS: Final = re.compile(
-    r"auth|client-?cert|cookie|credential|honeycomb-team|key|pass|principal|secret|shared-?access|sig|token",
+    r"auth|client-?cert|^code$|cookie|credential|honeycomb-team|key|pass|principal|secret|shared-?access|sig|token",
     re.IGNORECASE,
 )
 _RATE_LIMIT: Final = re.compile(r"rate-?limit", re.IGNORECASE)
