@@ -32,6 +32,7 @@ from partstream.codec.json_codec import MOST_LEVELS, dumps
 from partstream.codec.limits import LARGE_BYTES, MOST_ARGUMENT_BYTES, measure
 from partstream.codec.redaction import Redactor, secrets_in_header
 from partstream.codec.text import visible
+from partstream.conversation.media import type_of_file
 from partstream.lm.inner_activity import InnerCall, plain_value, shown_call
 from partstream.lm.messages import Tool
 from partstream.lm.parts import DataPart, TextPart
@@ -525,7 +526,8 @@ def _mcp_parts(blocks: Sequence[Mapping[str, Any]]) -> list[TextPart | DataPart]
     left = _MOST_READ
     for block in blocks:
         if block["type"] == "image":
-            parts.append(DataPart(b64decode(block["data"]), block["mimeType"]))
+            data = b64decode(block["data"])
+            parts.append(DataPart(data, type_of_file(data, block["mimeType"])))
             continue
         text = block["text"] if block["type"] == "text" else dumps(block).decode()
         if len(text) > left:
