@@ -1,5 +1,6 @@
 """The replay upstream answers with recorded exchanges: the same bytes, the same failures, at any pace."""
 
+import asyncio
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from partstream_devtools.bundles.exchange import (
 from partstream_devtools.testing.admission import scenario_events, steps_of
 from partstream_devtools.testing.faults import Head, Send, Until
 from partstream_devtools.testing.replaying import Outcome
+from rows import one_test_for
 from testing.clients import body, run
 
 BODY = b"".join(b"data: %s\n\n" % dumps(event) for event in scenario_events("text", body()))
@@ -34,6 +36,16 @@ def recorded(*, every: int = 10, **changes: object) -> RecordedExchange:
     whole = ExchangeEnd(10 + 3 * every, HowEnded.WHOLE)
     return replace(RecordedExchange(1, 1, None, None, None, HEAD, chunks, whole), **changes)  # type: ignore[arg-type]
 
+
+LEADING = (
+    "location",
+    "alt-svc",
+    "refresh",
+    "link",
+    "access-control-allow-origin",
+    "strict-transport-security",
+    "upgrade",
+)
 
 REFUSED = recorded(
     head=ResponseHead(5, 429, "", (("content-type", "application/json"), ("retry-after", "9"))),
@@ -168,3 +180,33 @@ def test_headers_that_http_cannot_carry_are_left_out() -> None:
     odd = replace(HEAD, headers=(("x-a", "é"), ("x-b", "1\r\nx-c: 2"), ("x-d", "ok"), ("Set-Cookie", "a=b")))
     (head,) = [step for step in steps_of(recorded(head=odd), 0) if isinstance(step, Head)]
     assert head.headers == (("x-d", "ok"),)
+
+
+def test_a_recording_of_a_stranger_leads_no_client_to_a_server_of_theirs() -> None:
+    asked: list[bytes] = []
+
+    async def theirs(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        asked.append(await reader.readuntil(b"\r\n\r\n"))
+        writer.close()
+
+    async def check(upstream, client):
+        async with await asyncio.start_server(theirs, "127.0.0.1", 0) as server:
+            address = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/"
+            headers = (("content-type", "application/json"), *((name, address) for name in LEADING))
+            upstream.replay([recorded(head=ResponseHead(5, 307, "", headers))], pace=0)
+            reply = await client.post("/responses", json=body(), headers={"x-api-key": "k"}, follow_redirects=True)
+        assert (reply.status_code, [name for name in LEADING if name in reply.headers], asked) == (307, [], [])
+
+    run(check)
+
+
+@one_test_for(
+    ("said", "status", "content"),
+    [(0, 502, BODY), (100, 502, BODY), (101, 502, BODY), (204, 204, b""), (304, 304, b"")],
+)
+def test_a_status_that_has_no_answer_breaks_nothing(said: int, status: int, content: bytes) -> None:
+    async def check(upstream, client):
+        replies = [await client.post("/responses", json=body()) for _ in range(2)]
+        assert [(one.status_code, one.content) for one in replies] == [(status, content)] * 2
+
+    run(check, replay=[recorded(head=replace(HEAD, status=said))], replay_pace=0.0)

@@ -51,9 +51,12 @@ from partstream_devtools.testing.vendors.vendor import PromptCache, Vendor, chec
 
 _NANOSECONDS: Final = 1e9
 _OF_THE_CONNECTION: Final = frozenset(
-    {"connection", "content-length", "date", "keep-alive", "server", "set-cookie", "te", "trailer", "transfer-encoding"}
+    "connection content-length date keep-alive server set-cookie te trailer transfer-encoding upgrade "  # noqa: SIM905
+    "alt-svc clear-site-data link location refresh report-to strict-transport-security www-authenticate".split()
 )
-"""Header fields that the connection of a replay has of its own, or that belong to the person who was answered."""
+"""Header fields that the connection of a replay has of its own, that belong to the person who was answered, or by which
+a recording of a stranger would lead a client, with its key, to a server of theirs."""
+_NO_BODY: Final = frozenset({204, 205, 304})
 _OUR_LIMIT: Final = "UpstreamTimeoutError"
 """The error of a client that waited no longer: its server said nothing."""
 
@@ -74,18 +77,21 @@ _END: Final = {
 def _steps(exchange: RecordedExchange, pace: float) -> Iterator[causes.Step]:
     start = 0 if exchange.request is None else exchange.request.sent_at or 0
     head, end = exchange.head, exchange.end
+    status = 200 if head is None else head.status
     if end.how is not HowEnded.NO_RESPONSE:
         yield from _until(None if head is None else head.at, start, pace)
         headers = tuple(
             (name, value)
             for name, value in (() if head is None else head.headers)
-            if name.lower() not in _OF_THE_CONNECTION and _is_sendable(name) and _is_sendable(value)
+            if not (name.lower() in _OF_THE_CONNECTION or name.lower().startswith("access-control-"))
+            and _is_sendable(name)
+            and _is_sendable(value)
         )
-        yield causes.Head(200 if head is None else head.status, headers)
+        yield causes.Head(status if 200 <= status <= 999 else 502, headers)  # others begin no answer
     content = _content_of(exchange)
     framing = None if content is None else content.framing  # tells the events of a stream apart, to count them
     decoder = None if framing is None else framing.make_decoder()
-    for chunk in exchange.chunks:
+    for chunk in () if status in _NO_BODY else exchange.chunks:
         yield from _until(chunk.at, start, pace)
         yield causes.Send(chunk.data, whole=0 if decoder is None else len(list(decoder.feed(chunk.data))))
     if end.error is not None and end.error.type == _OUR_LIMIT:
