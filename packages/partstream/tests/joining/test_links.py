@@ -32,6 +32,20 @@ def test_an_address_is_read_as_people_copy_it(text: str, address: str):
 
 
 @one_test_for(
+    ("host", "shown"),
+    [
+        ("hub.ex\u0430mple.com", "hub.xn--exmple-4nf.com"),
+        ("\uff28ub\u3002example.com", "hub.example.com"),
+        ("hub.b\u00fccher.example:8443", "hub.xn--bcher-kva.example:8443"),
+    ],
+)
+def test_a_link_of_another_script_shows_a_person_the_name_that_is_asked(host: str, shown: str):
+    assert hub_address(f"https://{host}/hub/join") == f"https://{shown}"
+    assert join_link(f"https://{host}/hub/join#{CODE}").hub == f"https://{shown}"
+    assert join_link(editor_link(f"https://{host}", CODE)).hub == f"https://{shown}"
+
+
+@one_test_for(
     ("text", "says"),
     [
         ("http://hub.example.com", "plain http to hub.example.com"),

@@ -307,10 +307,14 @@ def hub_address(text: str, where: str = "the address of the hub", *, allow_insec
         raise ConfigurationError(where, "an address with ? or # in it", _EXPECTED)
     if address.scheme == "http" and not allow_insecure_http and not is_loopback(address.hostname or ""):
         raise ConfigurationError(where, f"plain http to {address.netloc}", _SECURE)
-    path = address.path.rstrip("/")
+    netloc, path = address.netloc.lower(), address.path.rstrip("/")
+    if not netloc.isascii():  # letters of another script look like those of a hub that a person knows
+        import idna  # noqa: PLC0415 - nearly all are ASCII
+
+        netloc = idna.encode(address.hostname or "", uts46=True).decode() + netloc[len(address.hostname or "") :]
     # The path below which the hub is mounted: mostly none.
     path = next((path.removesuffix(part) for part in _PARTS if path.endswith(part)), path)
-    return urlunsplit((address.scheme, address.netloc.lower(), path, "", ""))
+    return urlunsplit((address.scheme, netloc, path, "", ""))
 
 
 def base_url_of(hub: str) -> str:
