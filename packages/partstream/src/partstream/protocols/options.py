@@ -151,6 +151,8 @@ class Option(Enum):
     METADATA = ("metadata",)
     CACHE_RETENTION = ("prompt_cache_retention", "promptCacheRetention")
 
+    __hash__ = object.__hash__  # each is one object: that of the library hashes its name, in Python
+
 
 def snake_case(*options: Option) -> dict[Option, str]:
     """Options with the fields that most servers have for them."""
@@ -239,19 +241,21 @@ class OptionRules(NamedTuple):
     def notes(
         self,
         request: ChatRequest,
-        takes: frozenset[Option] = frozenset(),
+        chosen: ChosenOptions | None = None,
         files: Callable[[Attachment], bool] = lambda _file: True,
         *,
         thinks: bool = True,
     ) -> tuple[Note, ...]:
-        """The note for the owner of a request about what has no place on this wire; none where all has one. `files`
-        says which files the server takes, words replace the others, and `thinks` whether the model can think."""
-        lost = sorted(self.of(request, takes).lost)
+        """The note for the owner of a request, whose options are `chosen`, about what has no place on this wire; none
+        where all has one. `files` says which files the server takes, words replace the others, and `thinks` whether the
+        model can think."""
+        chosen = chosen or self.of(request)
+        lost = sorted(chosen.lost)
         if request.asked_in not in {"", self.wire}:  # what a client says outside of its options
             names = bool(request.instructions_name) or any(turn.name for turn in request.turns)
             lost += ["messages[].name"] if names and not self.names_speakers else []
             lost += ["tool_choice"] if request.tool_mode is ToolMode.REQUIRED and not self.demands_calls else []
-            effort = self.of(request, takes).effort or request.reasoning_effort
+            effort = chosen.effort or request.reasoning_effort
             wants = request.asks_to_think if effort is None else effort != NO_EFFORT
             lost += ["thinking"] if wants and not thinks else []
             lost += ["options.num_ctx"] if request.context_size and not request.settings.context_size_field else []
@@ -300,7 +304,7 @@ def chosen_options(
     of a client of another wire (`is_foreign`), only what means the same here is sent.
     """
     own_format = not is_foreign and any(_says_format(options, name) for name in rules.formats)
-    asked = None if own_format else _format_in(options)
+    asked = None if own_format or _SAY_FORMAT.isdisjoint(options) else _format_in(options)
     fields: dict[str, Any] = {}
     elsewhere: dict[Option, Any] = {}
     lost: list[str] = []
@@ -375,11 +379,14 @@ def _flat(options: Mapping[str, Any], rules: OptionRules) -> dict[str, Any]:
     """The options without the objects of other wires, whose parts are options of their own."""
     flat: dict[str, Any] = {}
     for name, value in options.items():
+        if not isinstance(value, Mapping):
+            flat[name] = value
+            continue
         parts = _PARTS.get(name, {})
-        is_whole = name in rules.objects or not isinstance(value, Mapping) or not value.keys() <= parts.keys()
+        is_whole = name in rules.objects or not value.keys() <= parts.keys()
         if is_whole:
             flat[name] = value
-        if isinstance(value, Mapping) and not (is_whole and rules.takes_others):
+        if not (is_whole and rules.takes_others):
             for part, word in parts.items():
                 if word and value.get(part) is not None:
                     flat.setdefault(word, value[part])
@@ -400,6 +407,7 @@ _JSON: Final = "application/json"
 UNNAMED: Final = "answer"
 """The name of a format that the client gives none."""
 _JSON_FORMATS: Final = ("json_schema", "json_object", "json")
+_SAY_FORMAT: Final = frozenset({*_FORMATS, "text", "output_config"})
 
 
 def _says_format(options: Mapping[str, Any], name: str) -> bool:

@@ -798,7 +798,7 @@ class MessagesRequests(protocol.RequestWriter):
             (f"options that {who} does not take: {', '.join(names)}", names) for who, names in lost.items() if names
         )
         rules = models.rules_of(own.messages_server, request.model_id)
-        notes = OPTIONS.notes(request, files=lambda one: takes(one, rules))
+        notes = OPTIONS.notes(request, options, lambda one: takes(one, rules))
         return (*notes, *(Note(one, "modelOptions", tuple(names)) for one, names in said))
 
     def conversation_rules(self, settings: preparation.RequestSettings, model_id: str) -> preparation.ConversationRules:

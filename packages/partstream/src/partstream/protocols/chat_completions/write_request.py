@@ -82,7 +82,7 @@ class ChatRequests(RequestWriter):
 
     def notes(self, request: ChatRequest) -> tuple[conversation.Note, ...]:  # noqa: D102
         quirks = _quirks(request.settings, request.model_id)
-        return OPTIONS.notes(request, quirks.sampling, quirks.attachments.takes)
+        return OPTIONS.notes(request, OPTIONS.of(request, quirks.sampling), quirks.attachments.takes)
 
     def complete_settings(
         self,
