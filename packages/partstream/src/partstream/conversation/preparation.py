@@ -15,14 +15,13 @@ marker of the response.
 
 from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from enum import StrEnum
 from functools import reduce
 from operator import or_
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar
 
-from partstream.codec.checks import dataclass, field, fields
+from partstream.codec.checks import dataclass, field, fields, replace
 from partstream.codec.redaction import HiddenValues
 from partstream.conversation import provider_state
 from partstream.conversation import turns as conversation
@@ -479,6 +478,8 @@ class Preparation:
     def request(self, carried: provider_state.Carried = provider_state.Carried.EVERYTHING) -> ChatRequest:
         """The request, with at most the state in `carried`."""
         request, turns = self.whole, self.whole.turns
+        if not (carries := self.carries):
+            return request
         if self.continuation is not None and provider_state.Carried.RESPONSE in carried:
             last, response_id = self.continuation
             turns = tuple(turn for turn in turns if turn.message > last)
@@ -492,9 +493,7 @@ class Preparation:
                 done.add(turn.message)
                 turn = replace(turn, content=provider_state.place_reasoning(turn.content, items, self.rules.may_end))  # noqa: PLW2901
             placed.append(turn)
-        is_refused = (
-            provider_state.Carried.REASONING in self.carries and provider_state.Carried.REASONING not in carried
-        )
+        is_refused = provider_state.Carried.REASONING in carries and provider_state.Carried.REASONING not in carried
         return replace(request, turns=tuple(placed), has_reasoning=bool(reasoning), reasoning_is_refused=is_refused)
 
     def _kind(self, number: int) -> provider_state.Carried:

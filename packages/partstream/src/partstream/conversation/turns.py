@@ -17,14 +17,13 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from enum import StrEnum
 from hashlib import blake2b
 from itertools import groupby, takewhile
 from types import MappingProxyType
 from typing import Any, Final, Protocol, TypeAlias
 
-from partstream.codec.checks import dataclass, field
+from partstream.codec.checks import dataclass, field, replace
 from partstream.codec.json_codec import encode_sorted
 from partstream.codec.limits import texts_of
 from partstream.conversation.media import MediaKind, extension_of, file_name, read_media
@@ -171,9 +170,10 @@ class Turn:
 def attachments(turns: Iterable[Turn]) -> Iterator[Attachment]:
     """The images and files of a conversation, also those that tools gave."""
     for piece in (piece for turn in turns for piece in turn.content):
-        yield from (
-            one for one in (piece.content if isinstance(piece, Result) else (piece,)) if isinstance(one, Attachment)
-        )
+        if isinstance(piece, Attachment):
+            yield piece
+        elif isinstance(piece, Result):
+            yield from (one for one in piece.content if isinstance(one, Attachment))
 
 
 @dataclass(frozen=True, slots=True)
@@ -458,7 +458,7 @@ def shown_by_user(turns: Iterable[Turn], *, of_results: bool, of_assistant: bool
             content = tuple(piece for piece in content if not isinstance(piece, Attachment))
         elif turn.role is TurnRole.TOOL and of_results:
             content = tuple(_without_attachments(piece, waiting) for piece in content)
-        yield replace(turn, content=content)
+        yield turn if content is turn.content else replace(turn, content=content)
         last = turn.message
     if waiting:
         yield Turn(TurnRole.USER, tuple(waiting), last)
@@ -549,7 +549,9 @@ class _Pairing:
             return
         self._end_run()
         first = len(self._calls)
-        self._turns.append(replace(turn, content=tuple(self._piece(piece, turn) for piece in turn.content)))
+        if turn.role is TurnRole.ASSISTANT:  # no other has calls
+            turn = replace(turn, content=tuple(self._piece(piece, turn) for piece in turn.content))
+        self._turns.append(turn)
         for number in range(first, len(self._calls)):
             if number not in self._answered:
                 call = self._calls[number]
