@@ -222,9 +222,6 @@ class RequestWriter(ABC):
         sets_window: Whether requests set the context window of the model, see :meth:`choose_window`.
         loads_models: Whether its servers load a model before they say anything, which takes minutes: the default limit
             of time to the first event does not count then.
-        fits_answers: Whether a request limits its response by its expected tokens, see
-            :attr:`partstream.conversation.preparation.ChatRequest.input_tokens`. They are estimated before it is sent
-            then; a request without such a limit is sent meanwhile.
     """
 
     path: str
@@ -239,7 +236,6 @@ class RequestWriter(ABC):
     lists_models: bool = True
     sets_window: bool = False
     loads_models: bool = False
-    fits_answers: bool = False
 
     @abstractmethod
     def write(self, request: ChatRequest) -> WireRequest:
@@ -256,6 +252,12 @@ class RequestWriter(ABC):
     def conversation_rules(self, _settings: RequestSettings, _model_id: str) -> ConversationRules:
         """What the server of a model accepts in a conversation, given the completed settings."""
         return ANY_CONVERSATION
+
+    def fits_answer(self, _settings: RequestSettings, _model_id: str) -> bool:
+        """Whether a request to a model limits its response by its expected tokens, given the completed settings, see
+        :attr:`partstream.conversation.preparation.ChatRequest.input_tokens`. They are estimated before it is sent then;
+        a request without such a limit is sent meanwhile."""
+        return False
 
     def complete_settings(
         self,

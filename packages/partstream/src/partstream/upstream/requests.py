@@ -132,7 +132,7 @@ class RequestSender:
         if detected is not None and detected.server:
             self.server = known_server(detected.server)
         self._said: set[str] = set()
-        self._completed_settings: dict[str, tuple[object, preparation.RequestSettings]] = {}
+        self._known: dict[str, tuple[object, preparation.RequestSettings, preparation.ConversationRules]] = {}
 
     async def open(self, model: LanguageModelChatInformation, question: ModelCall) -> ModelRequest:
         """The request that asks a model.
@@ -182,22 +182,23 @@ class RequestSender:
 
     def completed(
         self, settings: preparation.RequestSettings, model: LanguageModelChatInformation
-    ) -> preparation.RequestSettings:
-        """The settings of requests to a model, with what is known of the model and the server."""
+    ) -> tuple[preparation.RequestSettings, preparation.ConversationRules]:
+        """The settings of requests to a model, with what is known of the model and the server, and what that server
+        accepts in a conversation."""
         made_of = settings, self.models.capabilities(model.id), model
-        known = self._completed_settings.get(model.id)
+        known = self._known.get(model.id)
         if known is None or known[0] != made_of:
             whole = replace(settings, capabilities=made_of[1])
             completed = self.writer.complete_settings(whole, self.configuration.base_url, model, self.server)
-            if len(self._completed_settings) >= _MOST_KEPT:
-                self._completed_settings.clear()
-            known = self._completed_settings[model.id] = (made_of, completed)
-        return known[1]
+            if len(self._known) >= _MOST_KEPT:
+                self._known.clear()
+            known = self._known[model.id] = made_of, completed, self.writer.conversation_rules(completed, model.id)
+        return known[1:]
 
     def exchange(
         self, request: WireRequest, settings: preparation.RequestSettings, session: str | None, **passing: Any
     ) -> UpstreamRequest:
-        """A request and how its answer is read, with what a request that goes on as it came has besides."""
+        """A request and how its answer is read, with what its kind has besides."""
         writer, stream = self.writer, self.configuration.stream
         own, loads = settings.extra_headers, writer.loads_models
         read = self.protocol, writer.errors, stream
@@ -299,8 +300,8 @@ class ModelRequest:
             request = sender.writer.resume(self._exchange.request, paused.paused)
             self._next = replace(self._exchange, request=request, paused=paused)
         exchange = self._next
-        if sender.writer.pauses and self._passage is None and attempts.pauses < MOST_PAUSES:
-            exchange = replace(exchange, goes_on=True)
+        if attempts.pauses >= MOST_PAUSES:
+            exchange = replace(exchange, goes_on=False)
         fetches = self._passage is None and sender.configuration.stream.files is FileMode.FETCH
         try:
             paused = await sender.transport.ask(exchange, attempts, self._fetch if fetches else self._take)
@@ -370,16 +371,15 @@ class TranslatedRequest(ModelRequest):
     ) -> None:
         super().__init__(sender, model, question, weight)
         configuration, writer = sender.configuration, sender.writer
-        settings = sender.completed(configuration.request_settings(model.id), model)
+        settings, rules = sender.completed(configuration.request_settings(model.id), model)
         self._origin = Origin(sender.fingerprint, model.id)
         prefix = configuration.stream.call_id_prefix
-        rules = writer.conversation_rules(settings, model.id)
         prepared = preparation.prepare(self._origin, question.messages, question.options, settings, prefix, rules)
         notes = (*prepared.notes, *writer.notes(prepared.whole))
         sender.say(notes)
         report_dropped(name for note in notes for name in note.dropped)
         self._prepared = prepared
-        self._fits_answer = writer.fits_answers  # whether the request bounds the answer by its expected tokens
+        self._fits_answer = writer.fits_answer(settings, model.id)
 
     async def prepare(self) -> None:
         """Has the tokens counted where the request or a setting needs them, and leaves out what was refused before."""
@@ -432,7 +432,7 @@ class TranslatedRequest(ModelRequest):
     def _importance(self, asked: preparation.ChatRequest, names: frozenset[str]) -> tuple[int, str]:
         """The level at which the log says that fields are left out, and which of them a person chose: by an option, in
         the picker, or in a setting. It is a warning where the answer may be another one than that person asked for."""
-        settings = self._sender.completed(preparation.RequestSettings(), self._model)
+        settings, _ = self._sender.completed(preparation.RequestSettings(), self._model)
         plain = replace(asked, options={}, reasoning_effort=None, context_size=None, settings=settings)
         chosen = names - self._changing(self._sender.writer.write(plain), names)
         return (logging.WARNING, f" (you set {_shown(chosen)})") if chosen else (logging.INFO, "")
@@ -463,7 +463,8 @@ class TranslatedRequest(ModelRequest):
         request = self._written(asked, sending.left_out)
         most = as_count(request.body.get("max_output_tokens")), asked.settings.capabilities.context_window
         report = AttemptReport(self._question, state, self._tokens, prefix, most, stores=asked.settings.stores)
-        return sender.exchange(request, asked.settings, asked.cache_key), report
+        goes_on = sender.writer.pauses
+        return sender.exchange(request, asked.settings, asked.cache_key, goes_on=goes_on), report
 
 
 class ForwardedRequest(ModelRequest):
@@ -483,7 +484,7 @@ class ForwardedRequest(ModelRequest):
         self._settings = settings = sender.configuration.request_settings(model.id)
         self._passage = passage
         self._raw = raw = raw.limited(settings.max_output_tokens)
-        completed = sender.completed(settings, model)
+        completed, _ = sender.completed(settings, model)
         self._window = completed.capabilities.context_window
         self._usage = sender.writer.usage_fields(raw.document, completed, model.id) if raw.stream_type else {}
         session = question.options.model_options.get("_conversationId")

@@ -773,7 +773,6 @@ class MessagesRequests(protocol.RequestWriter):
     pauses = True
     count = protocol.CountEndpoint(protocol.count_of_fields("/messages/count_tokens", _COUNTED))
     empty_request = protocol.NO_FIELDS
-    fits_answers = True
 
     def write(self, request: preparation.ChatRequest) -> WireRequest:
         """Writes a request down, with the version and the betas that it needs."""
@@ -814,6 +813,12 @@ class MessagesRequests(protocol.RequestWriter):
             hosted_tools=HOSTED_TOOLS,
             file_words=dict.fromkeys((*FILE_NAMES, "context", "citations"), "file"),
         )
+
+    def fits_answer(self, settings: preparation.RequestSettings, model_id: str) -> bool:
+        """Whether prompt and response have to fit into a known window together."""
+        server = settings.own_settings(models.AnthropicMessagesSettings).messages_server
+        abilities = models.abilities_of(model_id, settings.capabilities)
+        return abilities.window is not None and (abilities.reserves or models.rules_of(server, model_id).reserves)
 
     def complete_settings(
         self,
