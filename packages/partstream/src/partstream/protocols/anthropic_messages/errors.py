@@ -163,7 +163,7 @@ def _without_betas(request: WireRequest, before: Mapping[str, Any], names: Colle
     """The request without the betas that are refused, and without those whose features have gone."""
     gone = {
         beta
-        for beta, has_feature in models.FEATURE_BETAS.items()
+        for beta, (_, has_feature) in models.FEATURE_BETAS.items()
         if has_feature(before) and not has_feature(request.body)
     }
     gone |= {name.removeprefix(_BETA) for name in names if name.startswith(_BETA)}

@@ -15,14 +15,13 @@ not know it ignores, or refuses once.
 from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 from enum import Enum, auto
-from functools import partial
+from functools import lru_cache, partial
 from operator import methodcaller
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from partstream.codec.checks import dataclass, field
+from partstream.codec.checks import dataclass, field, replace
 from partstream.conversation.preparation import UNKNOWN_CAPABILITIES, ContextEdit, ModelCapabilities, ThinkingForm
 from partstream.conversation.turns import CallIdRule, IdForm
 from partstream.protocols.protocol import OwnSettings
@@ -175,6 +174,7 @@ def by_line(model_id: str) -> Abilities | None:
     return None if line is None else _LINES[line]
 
 
+@lru_cache(256)
 def abilities_of(model_id: str, known: ModelCapabilities) -> Abilities:
     """What a model takes.
 
@@ -233,11 +233,16 @@ CLEAR_THINKING: Final = "clear_thinking_20251015"
 CLEAR_TOOL_USES: Final = "clear_tool_uses_20250919"
 COMPACT: Final = "compact_20260112"
 """The types of edits with which a server shortens a conversation."""
+_CLEARING: Final = frozenset({CLEAR_THINKING, CLEAR_TOOL_USES})
 
 
 def asks_to_think(body: Mapping[str, Any]) -> bool:
     """Whether a body asks the model to think, in any form."""
-    return _inner(body, "thinking").get("type") in {"adaptive", "enabled"}
+    return _thinking(body).get("type") in {"adaptive", "enabled"}
+
+
+def _thinking(body: Mapping[str, Any]) -> Mapping[str, Any]:
+    return _inner(body, "thinking")
 
 
 def _inner(body: Mapping[str, Any], name: str) -> Mapping[str, Any]:
@@ -250,7 +255,7 @@ def _edits(body: Mapping[str, Any]) -> set[Any]:
 
 
 def _interleaves(body: Mapping[str, Any]) -> bool:
-    has_budget = _inner(body, "thinking").get("type") == "enabled" and bool(body.get("tools"))
+    has_budget = _thinking(body).get("type") == "enabled" and bool(body.get("tools"))
     return has_budget and abilities_of(str(body.get("model", "")), UNKNOWN_CAPABILITIES).interleaves_by_beta
 
 
@@ -281,27 +286,28 @@ def _has_tool(word: str, body: Mapping[str, Any]) -> bool:
     return any(str(tool.get("type", "")).startswith(word) for tool in tools)
 
 
-FEATURE_BETAS: Final[Mapping[str, Callable[[Mapping[str, Any]], bool]]] = MappingProxyType(
+FEATURE_BETAS: Final[Mapping[str, tuple[str, Callable[[Mapping[str, Any]], bool]]]] = MappingProxyType(
     {
-        **{beta: methodcaller("__contains__", name) for beta, name in FIELDS_OF_BETAS.items()},
-        "context-management-2025-06-27": lambda body: not _edits(body).isdisjoint({CLEAR_THINKING, CLEAR_TOOL_USES}),
-        "compact-2026-01-12": lambda body: COMPACT in _edits(body),
-        "compact-2026-09-04": _holds_summary,
-        "interleaved-thinking-2025-05-14": _interleaves,
-        "task-budgets-2026-03-13": lambda body: "task_budget" in _inner(body, "output_config"),
-        "thinking-display-updates-2026-08-18": lambda body: _inner(body, "thinking").get("display") == "updates",
-        "thinking-binding-controls-2026-08-01": lambda body: "block_binding" in _inner(body, "thinking"),
-        "advisor-tool-2026-03-01": partial(_has_tool, "advisor_"),
-        "code-execution-2025-08-25": partial(_has_tool, "code_execution_20250825"),
-        "web-fetch-2025-09-10": partial(_has_tool, "web_fetch_20250910"),
+        **{beta: (name, methodcaller("__contains__", name)) for beta, name in FIELDS_OF_BETAS.items()},
+        "context-management-2025-06-27": ("context_management", lambda body: not _CLEARING.isdisjoint(_edits(body))),
+        "compact-2026-01-12": ("context_management", lambda body: COMPACT in _edits(body)),
+        "compact-2026-09-04": ("messages", _holds_summary),
+        "interleaved-thinking-2025-05-14": ("thinking", _interleaves),
+        "task-budgets-2026-03-13": ("output_config", lambda body: "task_budget" in _inner(body, "output_config")),
+        "thinking-display-updates-2026-08-18": ("thinking", lambda body: _thinking(body).get("display") == "updates"),
+        "thinking-binding-controls-2026-08-01": ("thinking", lambda body: "block_binding" in _thinking(body)),
+        "advisor-tool-2026-03-01": ("tools", partial(_has_tool, "advisor_")),
+        "code-execution-2025-08-25": ("tools", partial(_has_tool, "code_execution_20250825")),
+        "web-fetch-2025-09-10": ("tools", partial(_has_tool, "web_fetch_20250910")),
     }
 )
-"""Each beta, and whether its feature is in a body (docs/wires/anthropic-messages.md#betas)."""
+"""Each beta, the field of a body without which its feature is not there, and whether it is
+(docs/wires/anthropic-messages.md#betas)."""
 
 
 def betas_of(body: Mapping[str, Any]) -> tuple[str, ...]:
     """The betas whose features a body has."""
-    return tuple(name for name, has_feature in FEATURE_BETAS.items() if has_feature(body))
+    return tuple(name for name, (field, has_feature) in FEATURE_BETAS.items() if field in body and has_feature(body))
 
 
 def joined(names: Iterable[str]) -> str:
@@ -396,6 +402,7 @@ _KIMI: Final = re.compile(r"(?:.*/)?kimi", re.IGNORECASE)
 """Models that want their ids of calls back, whatever their server is."""
 
 
+@lru_cache(256)
 def rules_of(server: str | None, model_id: str) -> ServerRules:
     """What the server of a model takes."""
     rules = SERVER_RULES.get(server or "") or ServerRules()

@@ -26,12 +26,11 @@ model takes is known from its server's list, else by its name; what a server tak
 from __future__ import annotations
 from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
-from partstream.codec.checks import dataclass
+from partstream.codec.checks import dataclass, replace
 from partstream.conversation import preparation
 from partstream.conversation.media import MediaKind
 from partstream.conversation.tool_forms import CODE, FETCH, WEB_SEARCH, HostedForm
@@ -579,12 +578,15 @@ _KEPT_THINKING: Final = 1
 """Turns whose thinking stays; models with a small window keep no more by themselves, but for Opus 4.5."""
 
 
+_EDITS: Final = frozenset(preparation.ContextEdit)
+
+
 def context_management(
     own: models.AnthropicMessagesSettings, abilities: models.Abilities, body: Mapping[str, Any]
 ) -> JSONObject:
     """The field `context_management` of a body, which says whether the model thinks; empty for leaving the conversation
     as it is."""
-    may = frozenset(preparation.ContextEdit) if abilities.edits is None else abilities.edits
+    may = _EDITS if abilities.edits is None else abilities.edits
     clears = own.context_editing is models.ContextEditing.ON
     if own.context_editing is models.ContextEditing.AUTO:
         is_small = abilities.window is not None and abilities.window < models.MILLION
