@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
-from partstream.lm.outputs import Finish, StreamOutput
+from partstream.errors import UpstreamConnectionError
+from partstream.lm.outputs import Finish, StreamOptions, StreamOutput
 from partstream.lm.parts import TextPart
 from partstream.protocols.protocol import PROTOCOLS
-from partstream.protocols.reader import StreamReader
+from partstream.protocols.reader import GlancingReader, StreamReader
 from recordings import Recording, recordings
 from rows import one_test_for
 
@@ -53,10 +54,22 @@ def _told(outputs: list[StreamOutput]) -> tuple[str, list[Any]]:
     return "".join(one.value for one in outputs if isinstance(one, TextPart)), others
 
 
-def _glanced(wire: str, frames: list[bytes]) -> bool:
-    """Whether a glance reads all of it; what it reads is what the reader reads."""
+def _glancing(wire: str) -> GlancingReader:
     make = PROTOCOLS[wire].read_response().glance
     assert make is not None
+    return GlancingReader(make(), PROTOCOLS[wire], StreamOptions())
+
+
+def _glanced(wire: str, frames: list[bytes]) -> bool:
+    """Whether a glance reads all of it; what it reads is what the reader reads, as does a reader that glances."""
+    make = PROTOCOLS[wire].read_response().glance
+    assert make is not None
+    whole, glancing = StreamReader(PROTOCOLS[wire]), _glancing(wire)
+    for frame in frames:
+        assert repr(glancing.feed(frame)) == repr(whole.feed(frame))
+        for state in ("started", "ending", "failing", "finished"):
+            assert getattr(glancing, state) == getattr(whole, state)
+    assert repr(glancing.end()) == repr(whole.end())
     glance, reader = make(), StreamReader(wire)
     seen: list[StreamOutput] = []
     read: list[StreamOutput] = []
@@ -129,3 +142,14 @@ def test_of_an_answer_with_a_strange_event_a_glance_says_what_the_reader_says(wi
     for line in (*odd, *events.values()):
         for place in range(len(frames) + 1):
             _glanced(wire, [*frames[:place], _framed(wire, line), *frames[place:]])
+
+
+@pytest.mark.parametrize("wire", PLAIN)
+def test_a_plain_answer_that_breaks_ends_as_the_reader_ends_it(wire: str) -> None:
+    frames = _frames(wire)
+    for cut in range(len(frames)):
+        error = UpstreamConnectionError("http://127.0.0.1", "it broke")
+        glancing, whole = _glancing(wire), StreamReader(PROTOCOLS[wire])
+        for frame in frames[:cut]:
+            assert repr(glancing.feed(frame)) == repr(whole.feed(frame))
+        assert repr(glancing.fail(error)) == repr(whole.fail(error))

@@ -514,11 +514,11 @@ _NOT_PLAIN: Final[tuple[type[Exception], ...]] = (*json_codec.DECODE_ERRORS, Loo
 class Glance(ABC):
     """Reads an answer as long as it is plain: one text, its end and its usage, and no field besides.
 
-    Most answers are no more than that. Who only looks on while the bytes go to the client reads them so in a quarter of
-    the time. The outputs are those of the reader, with the texts that came at once as one. Of what is not certain,
-    nothing is read: then the reader reads the answer, from its first byte on.
+    Most answers are no more than that, and are read so in a quarter of the time. The outputs are those of the reader.
+    Of what is not certain, nothing is read: then the reader reads the answer, from its first byte on.
 
     Attributes:
+        joins_texts: Whether texts that came at once are one part: who only looks on needs no more parts than reads.
         seen: The bytes that were read.
         ending: Whether the end is near: what still comes, comes at once.
         finish: The end of the answer; None before it.
@@ -529,6 +529,7 @@ class Glance(ABC):
     decode = staticmethod(json_codec.make_decoder())
     reads: ClassVar[Places]
     text_field: ClassVar[bytes]
+    joins_texts = True
 
     def __init__(self) -> None:
         self.seen = b""
@@ -567,7 +568,7 @@ class Glance(ABC):
                 return None
             self._is_text = True
         self.seen += data
-        outputs: list[StreamOutput] = [text_part(said)] if said else []
+        outputs: list[StreamOutput] = [*map(text_part, filter(None, [said] if self.joins_texts else pieces))]
         return outputs if self.finish is None else [*outputs, self.finish]
 
     @abstractmethod

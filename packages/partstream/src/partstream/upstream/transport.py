@@ -42,9 +42,18 @@ from partstream.codec.sse import DEFAULT_MAX_EVENT_SIZE
 from partstream.codec.text import bare_media_type
 from partstream.conversation.citations import linked_file
 from partstream.conversation.media import sniff
-from partstream.lm.outputs import FileMode, Finish, Outcome, PausingStream, StreamOptions, StreamOutput, Unmapped
+from partstream.lm.outputs import (
+    FileMode,
+    Finish,
+    Outcome,
+    PausingStream,
+    StreamOptions,
+    StreamOutput,
+    ThinkTags,
+    Unmapped,
+)
 from partstream.lm.parts import DataPart, ResponsePart, TextPart, ThinkingPart, ToolCallPart
-from partstream.protocols.reader import ReadStep, StreamReader, Tap
+from partstream.protocols.reader import GlancingReader, ReadStep, StreamReader, Tap
 from partstream.upstream import http_errors
 from partstream.upstream.configuration import GatewayConfiguration, Timeouts
 from partstream.upstream.context import RECEIVED, TRACE, current_capture, is_traced
@@ -439,6 +448,9 @@ class UpstreamRequest:
     def make_reader(self, tap: Tap | None = None) -> AnswerReader:
         """A new reader, for one attempt; a tap sees each of its steps."""
         make: Callable[[], StreamReader]
+        glance = None if tap is not None or self.paused is not None else self.protocol.read_response().glance
+        if self.passage is None and glance is not None and self.options.think_tags is not ThinkTags.STARTS_INSIDE:
+            return GlancingReader(glance(), self.protocol, self.options)
         if tap is None:
             make = partial(StreamReader, self.protocol, self.options, paused=self.paused)
         else:
@@ -448,8 +460,8 @@ class UpstreamRequest:
         if self.passage is None:
             return make()
         event_ends = () if self.accept == JSON else self.protocol.framings[0].event_ends
-        glance = self.protocol.read_response().glance if event_ends and tap is None else None
-        return LookingReader(make, self.passage, event_ends, self.hides, None if glance is None else glance())
+        looked = glance() if event_ends and glance is not None else None
+        return LookingReader(make, self.passage, event_ends, self.hides, looked)
 
     def is_over(self, reader: AnswerReader) -> bool:
         """Whether nothing more of the response is read: it has ended, or it is paused and another goes on with it."""
