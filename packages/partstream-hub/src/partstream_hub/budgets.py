@@ -175,8 +175,9 @@ async def answered(answer: Awaitable[T], seconds: float | None) -> T:
 _FEW_ENDED: Final = 8
 """The ended answers that go with the next one that begins; with more, a batch is not short."""
 _SHORT_SECONDS: Final = 0.005
-_PAUSES_AFTER_A_SLOW_ONE: Final = 50
-"""How many times its own length no other transaction is carried out on the event loop."""
+_LONGEST_PAUSE: Final = 64
+"""How many times its own length no other transaction is carried out on the event loop, doubled with each slow one in a
+row: a single one only met a busy processor."""
 _Reserving: TypeAlias = "tuple[Reserve, asyncio.Future[Granted | Refused]]"
 _Extending: TypeAlias = "tuple[Extend, asyncio.Future[bool]]"
 _Waiting: TypeAlias = "tuple[list[_Reserving], list[_Extending]]"
@@ -210,6 +211,7 @@ class HubWorker:
         self._windows: dict[str, int] = {}
         self._batch_began: float | None = None
         self._at_once_from = 0.0
+        self._pause = 1
         self._flushing: asyncio.TimerHandle | None = None
         self._idle = asyncio.Event()
         self._failures = 0
@@ -391,7 +393,7 @@ class HubWorker:
     def _result_at_once(self, batch: Batch) -> BatchResult | values.StoreError | None:
         """Carries out a short batch for which an answer waits, where the database is a file without another writer now,
         or a Postgres that is near: that takes less than to wake the thread. It takes at most half of the time of the
-        event loop, and none for a while after it was slow."""
+        event loop, and less the more often it was slow."""
         began = time.monotonic()
         is_short = bool(batch.reserves or batch.extends) and len(batch.ended) <= _FEW_ENDED
         if not self._is_migrated or not is_short or began < self._at_once_from:
@@ -404,8 +406,8 @@ class HubWorker:
         except Exception:  # noqa: S110 - nothing has happened: the thread repeats what failed, and logs why
             pass
         now = time.monotonic()
-        took = now - began
-        self._at_once_from = now + took * (1 if took < _SHORT_SECONDS else _PAUSES_AFTER_A_SLOW_ONE)
+        self._pause = 1 if now - began < _SHORT_SECONDS else min(2 * self._pause, _LONGEST_PAUSE)
+        self._at_once_from = now + (now - began) * self._pause
         return result
 
     def _run(self, loop: asyncio.AbstractEventLoop, batch: Batch, waiting: _Waiting) -> None:
