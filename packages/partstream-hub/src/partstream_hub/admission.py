@@ -36,7 +36,7 @@ from partstream.tokens.files import FileBound
 from partstream.upstream.context import in_thread
 from partstream_hub import pricing
 from partstream_hub.budgets import BudgetError, BudgetSpentError, BudgetsUnreachableError
-from partstream_hub.directory import UNLIMITED, AuditLevel, Need, Owner, OwnerKind, may_use
+from partstream_hub.directory import AuditLevel, Need, Owner, OwnerKind, may_use
 from partstream_hub.routing import ROUTES, is_behind_a_route
 from partstream_hub.store.rows import COUNTS
 from partstream_hub.store.values import AnswerContent, LedgerRow, Window
@@ -110,8 +110,7 @@ class HubAdmission:
         """Lets a caller send a request, by his rates."""
         asking = self._hub.require(caller)
         now, workers = asyncio.get_running_loop().time(), max(1, self._hub.worker.live_workers)
-        limits = [(owner, one.rates) for owner, one in asking.directory.owners_of(asking.key)]
-        found = self._gate.enter(limits, workers, now)
+        found = self._gate.enter(asking.limits, workers, now)
         if isinstance(found, TooFast):
             said = f"the limit of {found.owner} is {found.limit}; for more, ask {self._contact(asking.directory)}"
             raise RequestFailedError(ServedFailure(FailureKind.RATE_LIMITED, said, retry_after=found.retry_after))
@@ -124,7 +123,7 @@ class HubAdmission:
         prices = (pricing.charged_price(directory, one) for one in models.values())
         cheapest = min((one.price.input for one in prices if one is not None), default=_MILLION)
         least = {BudgetUnit.TOKENS: tokens, BudgetUnit.MONEY: tokens * cheapest // _MILLION}
-        needs = [Need(rule, least[rule.unit], least[rule.unit]) for rule in directory.budgets_of(asking.key)]
+        needs = [Need(rule, least[rule.unit], least[rule.unit]) for rule in asking.rules]
         person, time = asking.person, self._hub.settings.clock()
         row = LedgerRow(f"{request_id}-body", time, asking.key.id, person.name, person.team, "")
         try:
@@ -133,8 +132,7 @@ class HubAdmission:
             raise self._refusal(error, directory) from error
 
     async def _reserved(self, asking: DirectoryCaller, request: AnswerRequest, rate: Entry) -> Admitted:
-        directory, model = asking.directory, request.model
-        rules = directory.budgets_of(asking.key)
+        directory, model, rules = asking.directory, request.model, asking.rules
         price = pricing.charged_price(directory, model)
         of_money = next((rule for rule in rules if rule.unit is BudgetUnit.MONEY), None)
         if of_money is not None and price is None:
@@ -148,7 +146,7 @@ class HubAdmission:
         if price is not None and writes_cost:
             lasts_long = await in_thread(request.size, pricing.asks_for_an_hour, request.asked.body)
             price = pricing.for_an_hour(price) if lasts_long else price
-        bound = await self._bound(request, price)
+        bound = await in_thread(max(request.size, weight_of(request.asked.messages)), _bound, request, price)
         begun = begun_row(asking, request, self._hub.settings.clock())
         try:
             reservation, bound = await self._reserve(begun, rules, request, bound)
@@ -159,8 +157,8 @@ class HubAdmission:
         except BaseException:
             reservation.drop()
             raise
-        family, is_kept = model.information.family, (_level(asking) is AuditLevel.CONTENT)
-        on_end = None if self._policy is None else self._policy.at_end
+        family, on_end = model.information.family, None if self._policy is None else self._policy.at_end
+        is_kept = asking.audit is AuditLevel.CONTENT
         permit = HubPermit(reservation, rules, rate, family, price, bound, reported, is_kept, on_end)
         return Admitted(asked, model, permit)
 
@@ -180,17 +178,6 @@ class HubAdmission:
             bound = bound._replace(input_tokens=closer)
         return await worker.reserve(begun, bound.needs(rules)), bound
 
-    @staticmethod
-    async def _bound(request: AnswerRequest, price: pricing.ChargedPrice | None) -> pricing.RequestBound:
-        asked, information = request.asked, request.model.information
-        wanted, most = bounds.asked_output(asked), information.max_output_tokens
-        output = (most if wanted is None else min(wanted, most)) * request.answers
-        files = await in_thread(weight_of(asked.messages), bounds.bound_of_files, information.family, asked)
-        given = await in_thread(request.size, bounds.wide_bound, information.family, asked, files)
-        if asked.unmapped or asked.dropped:  # it may go on as it came, with what was not read
-            given = max(given, request.size - bounds.data_size(asked) + files.tokens)
-        return pricing.RequestBound(given, output, None if price is None else price.highest, files)
-
     def _refusal(self, error: BudgetError, directory: Directory, files: FileBound = _NO_FILES) -> RequestFailedError:
         if isinstance(error, BudgetSpentError):
             return RequestFailedError(_spent(error, self._contact(directory), files))
@@ -203,6 +190,18 @@ class HubAdmission:
         admins = sorted(one.name for one in directory.people.values() if one.is_admin and not one.is_disabled)
         named = ", ".join(admins[:_MOST_ADMINS])
         return f"an admin of the hub ({named})" if named else "the person who runs the hub"
+
+
+def _bound(request: AnswerRequest, price: pricing.ChargedPrice | None) -> pricing.RequestBound:
+    """What a request can take at most."""
+    asked, information = request.asked, request.model.information
+    wanted, most = bounds.asked_output(asked), information.max_output_tokens
+    output = (most if wanted is None else min(wanted, most)) * request.answers
+    files = bounds.bound_of_files(information.family, asked)
+    given = bounds.wide_bound(information.family, asked, files)
+    if asked.unmapped or asked.dropped:  # it may go on as it came, with what was not read
+        given = max(given, request.size - bounds.data_size(asked) + files.tokens)
+    return pricing.RequestBound(given, output, None if price is None else price.highest, files)
 
 
 def _within(
@@ -302,10 +301,9 @@ class RateGate:
         """Lets a request in if all its owners may ask now."""
         paces = []
         for owner, one in limits:
-            if one != UNLIMITED:
-                paces.append(self._paces.setdefault(owner, _Pace()))
-                if (refused := paces[-1].refusal(owner, one, workers, now)) is not None:
-                    return refused
+            paces.append(self._paces.setdefault(owner, _Pace()))
+            if (refused := paces[-1].refusal(owner, one, workers, now)) is not None:
+                return refused
         for pace in paces:
             pace.take(1, 0, 1)
         return RatePass(paces)
@@ -429,11 +427,6 @@ class CountPermit:
 # ---- What is kept of an answer ----
 
 
-def _level(asking: DirectoryCaller) -> AuditLevel:
-    team = asking.directory.team_of(asking.person)
-    return AuditLevel.METADATA if team is None else team.policy.audit
-
-
 def _messages(messages: Iterable[ChatMessage]) -> str:
     said: list[dict[str, Any]] = [
         {"role": one.role.name.lower(), "content": [part_json(part) for part in one.content]} for one in messages
@@ -443,8 +436,7 @@ def _messages(messages: Iterable[ChatMessage]) -> str:
 
 def begun_row(asking: DirectoryCaller, request: AnswerRequest, time: float) -> LedgerRow:
     """The row of an answer as it begins: who asks for what."""
-    is_audited = _level(asking) is not AuditLevel.NONE
-    client = request.client
+    is_audited, client = asking.audit is not AuditLevel.NONE, request.client
     return LedgerRow(
         answer_id=request.request_id,
         time=time,

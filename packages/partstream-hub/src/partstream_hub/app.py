@@ -107,7 +107,7 @@ class _HubRoutes:
     async def me(self, _request: RequestHead, _body: bytes, caller: Caller) -> OwnerReply:
         """Who asks, which models there are for him, and what is left of his budgets."""
         asking = self._hub.require(caller)
-        person, key, rules = asking.person, asking.key, asking.directory.budgets_of(asking.key)
+        person, key, rules = asking.person, asking.key, asking.rules
         windows = await self._store(lambda store: store.open_windows(rules)) if rules else {}
         said: dict[str, Any] = {
             "person": person.name,

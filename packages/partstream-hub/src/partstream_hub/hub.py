@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Mapping
 from hashlib import sha256
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from partstream.codec.checks import dataclass, field
 from partstream.codec.system import DATA
@@ -23,8 +23,11 @@ from partstream.server.requests import RequestFailedError
 from partstream.server.settings import ServingSettings
 from partstream.upstream.endpoint import Secret
 from partstream_hub.budgets import HubWorker, WorkerSettings
-from partstream_hub.directory import Directory, Key, Person, may_use
+from partstream_hub.directory import UNLIMITED, AuditLevel, Directory, Key, may_use
 from partstream_hub.store.values import StoreUnreachableError
+
+if TYPE_CHECKING:
+    from partstream_hub.directory import BudgetRule, Owner, Person, RateLimits
 
 # ---- Keys and codes ----
 
@@ -145,6 +148,9 @@ class DirectoryCaller:
     directory: Directory
     key: Key
     person: Person
+    rules: tuple[BudgetRule, ...] = ()  # of the key, the person and the team
+    limits: tuple[tuple[Owner, RateLimits], ...] = ()  # of those of them that have any
+    audit: AuditLevel = AuditLevel.METADATA
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +159,10 @@ class Hub:
 
     worker: HubWorker
     settings: HubSettings
+    _known: dict[str, DirectoryCaller] = field(default_factory=dict, init=False)  # who has asked, by his key
+
+    def __post_init__(self) -> None:
+        self.worker.on_did_change_directory(lambda _: self._known.clear())
 
     def directory(self) -> Directory | None:
         """The newest snapshot; None before the first. Starts the worker where the server has not."""
@@ -163,11 +173,17 @@ class Hub:
 
     def asking(self, caller: Caller) -> DirectoryCaller | None:
         """Who a caller is now; None if the key is accepted no more since it was checked, or there is none."""
-        directory, key_id = self.worker.directory, getattr(caller, "key_id", None)
-        key = None if directory is None or key_id is None else directory.keys.get(key_id)
-        if directory is None or key is None or not is_valid(directory, key, self.settings.clock()):
+        directory, key_id, now = self.worker.directory, getattr(caller, "key_id", ""), self.settings.clock()
+        if (known := self._known.get(key_id)) is not None:  # nothing but the time has changed
+            return None if known.key.expires_at is not None and known.key.expires_at <= now else known
+        key = None if directory is None else directory.keys.get(key_id)
+        if directory is None or key is None or not is_valid(directory, key, now):
             return None
-        return DirectoryCaller(directory, key, directory.people[key.person])
+        person = directory.people[key.person]
+        limits = tuple((owner, one.rates) for owner, one in directory.owners_of(key) if one.rates != UNLIMITED)
+        audit = AuditLevel.METADATA if (team := directory.team_of(person)) is None else team.policy.audit
+        known = DirectoryCaller(directory, key, person, directory.budgets_of(key), limits, audit)
+        return self._known.setdefault(key_id, known)
 
     def may_use(self, caller: Caller, model_id: str) -> bool:
         """Whether a caller may use a model now."""
