@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 LIMIT_SECONDS: Final = 7 * 86_400.0
 """The seconds for which a limit is valid that an upstream reported when it refused a request."""
 
-_LESSONS: Final = 20
+_LESSONS: Final = 5
 """Answers of a second that teach. The factors come from the newest dozen of answers, so that more teach nothing; the
 totals of a few conversations are estimated in place of reported ones."""
 
