@@ -107,12 +107,12 @@ class ModelCatalogue:
         A provider is waited for until it has listed its models once, or could not; then for a moment, and where it has
         failed for these seconds: one that hangs must not hold up those who ask the others.
         """
-        asked = [(one, one.asking()) for one in self._lists if one.is_to_be_asked()]
-        new = [task for one, task in asked if one.is_new]
-        known = [task for one, task in asked if not one.is_new and (seconds or one.failure is None)]
-        for tasks, most in ((new, None), (known, seconds or _AGAIN_SECONDS)):
-            if tasks:  # they go on where a request leaves: others still want the list
-                await asyncio.wait(tasks, timeout=most)
+        if asked := [(one, one.asking()) for one in self._lists if one.is_to_be_asked()]:
+            new = [task for one, task in asked if one.is_new]
+            known = [task for one, task in asked if not one.is_new and (seconds or one.failure is None)]
+            for tasks, most in ((new, None), (known, seconds or _AGAIN_SECONDS)):
+                if tasks:  # they go on where a request leaves: others still want the list
+                    await asyncio.wait(tasks, timeout=most)
         lists = [one.models for one in self._lists]
         if lists != self._made_of:
             self._made_of, self._models = lists, {}
