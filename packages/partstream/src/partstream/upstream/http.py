@@ -338,7 +338,7 @@ def length_of(method: str, content: bytes) -> Mapping[str, str]:
     return {"content-length": str(len(content))} if content or method in _WITH_BODY else {}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen, see `RawRequest`
 class OutboundHTTPRequest:
     """A request without the key and without the headers that the configuration adds.
 

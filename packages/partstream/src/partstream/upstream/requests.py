@@ -67,7 +67,7 @@ if TYPE_CHECKING:
 _logger = logging.getLogger("partstream.upstreams")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen, see `RawRequest`
 class ModelCall:
     """A conversation whose next message is asked for; a value, for any of the models that may be asked.
 

@@ -400,7 +400,7 @@ def _ended(reader: AnswerReader, url: str) -> list[StreamOutput]:
     return outputs
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen, see `RawRequest`
 class UpstreamRequest:
     """A request, and how its answer is read.
 
