@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache, partial
 from http import HTTPStatus
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 import httptools
@@ -429,24 +430,19 @@ class BoundedConnection(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         """Ends a head, and starts the application."""
-        size, hosts, codings, length = len(self.url), 0, [], b"0"
-        for name, value in self.headers:  # once: nearly every request has a dozen
-            size += len(name) + len(value)
-            if name == b"host":
-                hosts += 1
-            elif name == b"content-length":
-                length = value
-            elif name == b"transfer-encoding":
-                codings.append(value.strip().lower())
+        size = len(self.url) + sum(map(len, chain.from_iterable(self.headers)))
         if size > self._limits.request_head_bytes:
             self._refused = HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE
             raise _RefusedHeadError
         if len(self.pipeline) >= self._limits.waiting_requests:
             raise _RefusedHeadError
         is_old = (version := self.parser.get_http_version()) != "1.1"
+        codings = [value.strip().lower() for name, value in self.headers if name == b"transfer-encoding"]
+        hosts = [name for name, _ in self.headers].count(b"host")
         if version == "2.0" or hosts > 1 or not (hosts or is_old) or (codings and is_old):
             raise _RefusedHeadError  # RFC 9112 sections 3.2 and 6.1: what has read it before this server may differ
         if self.parser.should_upgrade():
+            length = next((value for name, value in self.headers if name == b"content-length"), b"0")
             if codings or (int(length) and self._should_upgrade()):
                 raise _RefusedHeadError  # the parser would read the body as the next request
             self._unparsed = int(length)
