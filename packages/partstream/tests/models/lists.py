@@ -338,6 +338,6 @@ GEMINI: dict[str, Any] = {
 
 
 def noted(caplog: pytest.LogCaptureFixture) -> list[str]:
-    """What the log says of values of lists that could not be read, each once: a field may be read twice."""
+    """The sentences of the log about values of lists that could not be read, each once: a field may be read twice."""
     start = "in a list of models: "
     return list(dict.fromkeys(said.removeprefix(start) for said in caplog.messages if said.startswith(start)))

@@ -23,7 +23,12 @@ CODE = "k3Jx-92_bQ7vLw0r"
 KEY = "psk_ada1_" + "s3cretWord" * 4
 MODELS = {"object": "list", "data": [{"id": "gpt-5", "object": "model", "owned_by": "hub"}]}
 DAY = {"unit": "money", "period": "day", "limit": 5 * 10**9, "spent": 0, "reserved": 0, "remaining": 32 * 10**8}
-ME = {"person": "ada", "team": "engines", "models": ["gpt-5"], "budgets": [{**DAY, "resets_at": "2026-11-23T23:00:00Z"}]}
+ME = {
+    "person": "ada",
+    "team": "engines",
+    "models": ["gpt-5"],
+    "budgets": [{**DAY, "resets_at": "2026-11-23T23:00:00Z"}],
+}
 
 
 def joined(answer: Any, hub: Callable[[str], str] = lambda url: url, code: str = CODE) -> tuple[Any, ModelServer, set]:
