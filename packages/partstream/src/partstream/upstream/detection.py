@@ -23,7 +23,7 @@ import logging
 import re
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
-from contextlib import aclosing, asynccontextmanager, suppress
+from contextlib import aclosing, asynccontextmanager
 from datetime import UTC, datetime
 from enum import Enum, auto
 from pathlib import Path
@@ -702,7 +702,6 @@ async def open_upstream(configuration: GatewayConfiguration) -> AsyncIterator[Op
 
 # ---- What was found out, between starts ----
 
-_MOST_FILES: Final = 200
 _MAX_REASON: Final = 500
 _FRESH_SECONDS: Final = 24 * 3600.0
 """A server that is renewed may speak a better protocol than before."""
@@ -736,11 +735,6 @@ class DetectionFile(KeptFile):
         return None
 
     def save(self, detected: Detected, now: float) -> None:
-        """Writes what was found out, and removes the oldest files of this kind where there are too many."""
+        """Writes what was found out."""
         found = {name: getattr(detected, name) for name in ("protocol", "reason", "server")}
         self.write({"version": __version__, "path": endpoint.path_of(detected.base_url), "at": now, **found})
-        with suppress(OSError):  # another process cleans too
-            folder = self.path.parent.iterdir()
-            files = [path for path in folder if re.fullmatch(r"protocol-[0-9a-f]{16}\.json", path.name)]
-            for old in sorted(files, key=lambda path: path.lstat().st_mtime)[:-_MOST_FILES]:
-                old.unlink(missing_ok=True)

@@ -3,7 +3,6 @@
 import asyncio
 import json
 import logging
-import os
 from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
@@ -17,7 +16,7 @@ from partstream import CancellationTokenSource, LanguageModelChatInformation
 from partstream.errors import UpstreamConnectionError, UpstreamError
 from partstream.settings.kinds import ConfigurationError
 from partstream.upstream.configuration import GatewayConfiguration
-from partstream.upstream.detection import Detected, DetectionFile, Detector, known_wires, probed_wires
+from partstream.upstream.detection import Detected, Detector, known_wires, probed_wires
 from partstream.upstream.endpoint import CredentialError, Secret
 from partstream.upstream.http import Connections
 from partstream.upstream.provider import GatewayProvider
@@ -339,21 +338,6 @@ def test_what_is_of_no_use_in_the_folder_is_found_out_again(tmp_path: Path, dama
             assert len(server.requests) == asked + ROUND
 
     run(test())
-
-
-def test_the_folder_keeps_what_was_found_out_last_and_nothing_else_is_removed(tmp_path: Path):
-    for number in range(300):
-        file = tmp_path / f"protocol-{number:016x}.json"
-        file.touch()
-        os.utime(file, (number, number))
-    (tmp_path / "models-of-another.json").touch()
-    found = Detected("openresponses", "https://host/v1", "so it is")
-    DetectionFile(tmp_path, "https://host/v1").save(found, 1_000_000.0)
-    kept = {path.name for path in tmp_path.iterdir()}
-    assert "models-of-another.json" in kept
-    assert DetectionFile(tmp_path, "https://host/v1").load(1_000_001.0) == found
-    assert len(kept) == 201
-    assert "protocol-000000000000012b.json" in kept
 
 
 def test_a_guess_is_not_kept(tmp_path: Path):
