@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import logging
 import traceback
 from base64 import b64encode
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
@@ -11,7 +10,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import quote
 
-import httpx2
 import pytest
 
 import partstream
@@ -26,7 +24,6 @@ from partstream.upstream.http import UpstreamHTTP
 from partstream.upstream.http_errors import redacted_error
 from partstream.upstream.provider import GatewayProvider
 from secret_forms import FORMS, finds
-from testing.clients import WITHOUT_TLS
 from upstreams.upstreams import Answer, ask, configuration, gateway_to, respond, run
 
 KEY = "sk-PLAN/TED+key&<0123>/456789abcdef=="
@@ -281,38 +278,6 @@ def test_a_key_from_before_is_hidden_too(caplog: pytest.LogCaptureFixture):
         run(test())
     assert "sending the request again with a new key" in caplog.text
     assert finds(KEY, caplog.text) == []
-
-
-def test_the_clients_own_log_shows_no_query_and_nothing_that_the_server_repeats(caplog: pytest.LogCaptureFixture):
-    async def test() -> None:
-        async with (
-            _answering(lambda: PLACES["the status line"](KEY)) as url,
-            gateway_to(f"{url}?key=planted-in-a-query", api_key=Secret(KEY)) as provider,
-        ):
-            await ask(provider, "Hi")
-
-    with caplog.at_level(logging.INFO, "httpx2"):
-        run(test())
-    records = [record.getMessage() for record in caplog.records if record.name == "httpx2"]
-    assert any("/responses?key=*** " in record for record in records)
-    assert "planted" not in "".join(records)
-    assert finds(KEY, "".join(records)) == []
-
-
-def test_records_of_other_code_that_uses_the_client_stay_as_they_are(caplog: pytest.LogCaptureFixture):
-    async def test() -> None:
-        async with (
-            _answering(lambda: PLACES["the status line"]("reason")) as url,
-            gateway_to(url, api_key=Secret(KEY)) as provider,
-        ):
-            await ask(provider, "Hi")
-            caplog.clear()
-            async with httpx2.AsyncClient(trust_env=False, verify=WITHOUT_TLS) as client:
-                await client.get(f"{url}?key=their-own-business")
-
-    with caplog.at_level(logging.INFO, "httpx2"):
-        run(test())
-    assert "their-own-business" in caplog.text
 
 
 def test_the_password_of_a_proxy_of_the_environment_is_hidden(monkeypatch: pytest.MonkeyPatch):

@@ -432,7 +432,7 @@ def test_a_planted_key_is_in_no_log_and_no_error(caplog: pytest.LogCaptureFixtur
 
     with caplog.at_level(logging.DEBUG):
         run(test(), seconds=20)
-    assert {"httpx2", "partstream"} <= {record.name.partition(".")[0] for record in caplog.records}
+    assert "partstream" in {record.name.partition(".")[0] for record in caplog.records}
     assert KEY not in caplog.text
     assert KEY not in "".join(shown)
     assert len(shown) > len(SAID_WITH_A_KEY)

@@ -59,7 +59,6 @@ if TYPE_CHECKING:
     from partstream.upstream.configuration import GatewayConfiguration
 
 _logger = logging.getLogger("partstream.upstreams")
-_client_logger = logging.getLogger("httpx2")
 _TRACE_CONTEXT: Final = "opentelemetry.trace.propagation.tracecontext"
 """Loaded with the API of OpenTelemetry; never loaded from here."""
 
@@ -540,12 +539,7 @@ class Connections:
             httpx2.TransportError: There is no answer.
         """
         place, seconds = head.place, self._configuration.timeouts.connect
-        came = await self.open().send(place.origin, head.request(content, exchange), seconds)
-        if _client_logger.isEnabledFor(logging.INFO):
-            version, reason = came.head.http_version.decode(), came.head.reason.decode("ascii", errors="ignore")
-            said = f'HTTP Request: {head.method} {place.url} "HTTP/{version} {came.head.status} {reason}"'
-            _client_logger.info("%s", head.redactor.redact(said))  # it shows the query, and the server's answer
-        return came
+        return await self.open().send(place.origin, head.request(content, exchange), seconds)
 
     async def aclose(self) -> None:
         """Closes the connections that are kept open for the next request."""
