@@ -756,39 +756,32 @@ _NEXT_AFTER: Final = 0.25
 
 
 async def _opened(host: str, port: int) -> socket.socket:
-    """The first connection that opens."""
-    addresses = await _addresses(host, port)
-    if len(addresses) == 1:
-        return await _connected(*addresses[0])
+    """The first connection that opens; the next address is tried once one has failed, or has been silent for long."""
+    waiting = await _addresses(host, port)
+    if len(waiting) == 1:
+        return await _connected(*waiting[0])
     tries: list[asyncio.Task[socket.socket]] = []
-    found: socket.socket | None = None
+    running: set[asyncio.Task[socket.socket]] = set()
+    found: asyncio.Task[socket.socket] | None = None
     try:
-        for address in addresses:
-            tries.append(asyncio.create_task(_connected(*address)))
-            if found := await _first(tries, _NEXT_AFTER if len(tries) < len(addresses) else None):
-                return found
+        while found is None and (waiting or running):
+            if waiting:
+                tries.append(asyncio.create_task(_connected(*waiting.pop(0))))
+                running.add(tries[-1])
+            seconds = _NEXT_AFTER if waiting else None
+            done, running = await asyncio.wait(running, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+            found = next((one for one in done if one.exception() is None), None)
     finally:
         for one in tries:
             one.cancel()
             with suppress(OSError, asyncio.CancelledError):
-                if (opened := await one) is not found:
+                opened = await one
+                if one is not found:
                     opened.close()
+    if found is not None:
+        return found.result()
     errors = [error for one in tries if isinstance(error := one.exception(), Exception)]
     raise OSError("All connection attempts failed") from ExceptionGroup("several addresses were tried", errors)
-
-
-async def _first(tries: Sequence[asyncio.Task[socket.socket]], seconds: float | None) -> socket.socket | None:
-    """A connection that is open, or None when all that were tried have failed or the time is over."""
-    deadline = None if seconds is None else asyncio.get_running_loop().time() + seconds
-    while True:
-        for one in tries:
-            if one.done() and not one.cancelled() and one.exception() is None:
-                return one.result()
-        running = [one for one in tries if not one.done()]
-        left = None if deadline is None else deadline - asyncio.get_running_loop().time()
-        if not running or (left is not None and left <= 0):
-            return None
-        await asyncio.wait(running, timeout=left, return_when=asyncio.FIRST_COMPLETED)
 
 
 async def _addresses(host: str, port: int) -> list[tuple[socket.AddressFamily, tuple[object, ...]]]:
