@@ -5,11 +5,9 @@ from partstream.conversation.preparation import (
     UNKNOWN_CAPABILITIES,
     ContextEdit,
     Fact,
-    ModelCapabilities,
     Source,
     ThinkingForm,
 )
-from partstream.lm.provider import LanguageModelChatCapabilities, LanguageModelChatInformation
 from partstream.upstream.discovery import read_catalogue
 from partstream.upstream.model_information import (
     LimitSettings,
@@ -18,7 +16,6 @@ from partstream.upstream.model_information import (
     information_of,
     known_capabilities,
     offered_models,
-    stated_capabilities,
 )
 
 CATALOGUE = read_catalogue(ANTHROPIC)
@@ -70,11 +67,3 @@ def test_the_writer_is_told_the_facts_alone():
     told = known_capabilities(RECORDS["claude-opus-5"])
     assert (told.context_window, told.max_output_tokens, told.image_input) == (1_000_000, 128_000, True)
     assert known_capabilities(ModelRecord("x")) == UNKNOWN_CAPABILITIES
-
-
-def test_of_a_configured_model_the_writer_is_told_what_a_person_states():
-    abilities = LanguageModelChatCapabilities(image_input=True, tool_calling=8)
-    model = LanguageModelChatInformation("x", "X", "x", "1", 9_000, 1_000, capabilities=abilities)
-    assert stated_capabilities(model) == ModelCapabilities(
-        max_input_tokens=9_000, max_output_tokens=1_000, image_input=True, tool_calling=True
-    )

@@ -114,7 +114,7 @@ class ModelList:
         self._records: tuple[ModelRecord, ...] | None = None
         self._pricing: Mapping[str, facts.Pricing] = {}
         self._capabilities: Mapping[str, ModelCapabilities] = {
-            model.id: facts.stated_capabilities(model) for model in configuration.models
+            model.id: ModelCapabilities(max_output_tokens=model.max_output_tokens) for model in configuration.models
         }
         self._next_refresh = 0.0
         self._waiting = 0

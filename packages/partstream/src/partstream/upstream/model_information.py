@@ -116,16 +116,6 @@ def known_capabilities(record: ModelRecord) -> ModelCapabilities:
     )
 
 
-def stated_capabilities(model: LanguageModelChatInformation) -> ModelCapabilities:
-    """The capabilities that a person states by configuring a model in VS Code's own form."""
-    return ModelCapabilities(
-        max_input_tokens=model.max_input_tokens,
-        max_output_tokens=model.max_output_tokens,
-        image_input=model.capabilities.image_input,
-        tool_calling=bool(model.capabilities.tool_calling),
-    )
-
-
 # ---- Selection ----
 
 
