@@ -35,6 +35,7 @@ from partstream import GatewayConfiguration, PartstreamError, connect
 from partstream.lm.messages import RequestOptions, Tool, ToolMode
 from partstream.lm.parts import TextPart, ToolCallPart
 from partstream.upstream.endpoint import Secret
+from partstream.upstream.model_information import ModelOverride, ModelSelection
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -493,10 +494,8 @@ async def _tools(target: Target) -> str:
 
 def _with_tools(target: Target) -> GatewayConfiguration:
     """The server, with a model that is known to call: lists of gateways say nothing of templates."""
-    model = {"id": target.model, "toolCalling": True, "maxInputTokens": 3000, "maxOutputTokens": 200}
-    settings = {"models": [model], "discover": False}
-    told = GatewayConfiguration.from_json({"baseUrl": target.base_url, "protocol": target.wire, **settings})
-    return replace(target.configuration(), models=told.models, selection=told.selection, discover=told.discover)
+    told = ModelOverride(tool_calling=True, max_input_tokens=3000, max_output_tokens=200)
+    return replace(target.configuration(), selection=ModelSelection(overrides={target.model: told}), discover=False)
 
 
 async def _cancel(target: Target) -> str:

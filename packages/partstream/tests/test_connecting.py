@@ -44,6 +44,7 @@ from partstream_devtools.testing.faults import document
 from partstream_devtools.testing.replaying import Outcome
 from partstream_devtools.testing.upstream import ReplayUpstream
 from rows import one_test_for
+from upstream_settings import gateway_of
 from upstreams.upstreams import run, server_of
 
 HELLO = "Hello from Partstream! Grüße, 你好, 👋: this answer came over real HTTP, one word at a time."
@@ -446,7 +447,7 @@ def test_a_configuration_knows_a_protocol_by_its_own_name_whatever_it_is_called(
     url = "http://localhost/v1"
     named = GatewayConfiguration(url, protocol="openai")
     assert named == GatewayConfiguration(url, protocol="chat-completions")
-    assert named == GatewayConfiguration.from_json({"baseUrl": url, "protocol": "chat"})
+    assert named == gateway_of({"baseUrl": url, "protocol": "chat"})
 
 
 @pytest.mark.parametrize("name", ["openai", "chat", "auto"])

@@ -16,7 +16,6 @@ from partstream import (
     DataPart,
     Finish,
     FinishReason,
-    GatewayConfiguration,
     GatewayProvider,
     LanguageModelError,
     Outcome,
@@ -35,6 +34,7 @@ from partstream_agents.acp.agent import SessionFiles
 from partstream_agents.acp.content import kind_of
 from partstream_devtools.testing.upstream import ReplayUpstream
 from rows import one_test_for
+from upstream_settings import gateway_of
 
 ROUNDS = [
     ("read_text_file", {"path": "a.txt"}, "read", "Read a.txt", []),
@@ -118,7 +118,7 @@ def test_a_budget_that_is_used_up_is_the_error_of_the_prompt(tmp_path, monkeypat
         async with ReplayUpstream() as upstream:
             own = {"baseUrl": upstream.base_url, "protocol": "openresponses", "models": ["text"], "discover": False}
             money = {"budget": "0.0005 USD/day", "prices": {"*": {"input": 10, "output": 20}}}
-            provider = GatewayProvider(GatewayConfiguration.from_json({**own, **money}))
+            provider = GatewayProvider(gateway_of({**own, **money}))
             async with connected(provider) as one:
                 session = await one.session()
                 await one.say(session, "Hi")

@@ -21,6 +21,7 @@ from partstream.upstream.configuration import GatewayConfiguration
 from partstream.upstream.context import LevelFilter, LogLevel
 from partstream.upstream.provider import GatewayProvider
 from partstream_devtools.testing.upstream import ReplayUpstream
+from upstream_settings import gateway_of
 from upstreams.upstreams import ask, respond, run
 
 every_place = pytest.mark.parametrize("place", PLACES, ids=str)
@@ -325,7 +326,7 @@ def test_no_prefix_that_a_server_may_refuse():
     with pytest.raises(ConfigurationError, match="callIdPrefix"):
         GatewayConfiguration("https://host/v1", stream=StreamOptions(call_id_prefix="a b"))
     with pytest.raises(ConfigurationError, match="expected one of part, text, off"):
-        GatewayConfiguration.from_json({"baseUrl": "https://host/v1", "thinking": "loud"})
+        gateway_of({"baseUrl": "https://host/v1", "thinking": "loud"})
 
 
 def test_no_longest_answer_of_nothing():

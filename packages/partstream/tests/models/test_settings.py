@@ -3,13 +3,14 @@
 import pytest
 
 from partstream.settings.kinds import ConfigurationError
-from partstream.upstream.configuration import MODEL_LIST_ROWS, MODEL_ROWS, GatewayConfiguration
+from partstream.upstream.configuration import MODEL_LIST_ROWS, MODEL_ROWS
 from partstream.upstream.model_information import LimitPolicy, LimitSettings, ModelOverride, ModelSelection
 from rows import one_test_for
+from upstream_settings import gateway_of
 
 
 def read_model_selection(settings):
-    return GatewayConfiguration.from_json({"baseUrl": "https://h/v1", **settings}).selection
+    return gateway_of({"baseUrl": "https://h/v1", **settings}).selection
 
 
 def test_no_settings_are_all_models_as_they_are():

@@ -8,9 +8,10 @@ import asyncio
 import json
 import sys
 
-from partstream import CancellationTokenSource, ChatMessage, GatewayConfiguration, GatewayProvider, RequestOptions
+from partstream import CancellationTokenSource, ChatMessage, GatewayProvider, RequestOptions
 from partstream.errors import LanguageModelError
 from partstream.lm.provider import LanguageModelChatInformation
+from partstream.upstream.configuration import GatewayConfiguration, upstream_rows
 
 MODEL = LanguageModelChatInformation("text", "Text", "replay", "1", 1000, 100)
 
@@ -32,7 +33,9 @@ class Parts:
 
 async def spend(base_url: str, settings: dict[str, object], *, waits: bool) -> None:
     shared = {"baseUrl": base_url, "protocol": "chat-completions", "models": ["text"], "discover": False}
-    provider = GatewayProvider(GatewayConfiguration.from_json({**shared, **settings}))
+    rows = upstream_rows("chat-completions")
+    given = {name: rows[name].read(value, name) for name, value in {**shared, **settings}.items()}
+    provider = GatewayProvider(GatewayConfiguration.from_values(given))
     answers = 0
     say("ready")
     sys.stdin.readline()

@@ -8,12 +8,13 @@ import httpx2
 import pytest
 
 from commands import call_process
-from partstream import GatewayConfiguration, GatewayProvider
+from partstream import GatewayProvider
 from partstream.server.application import app
 from partstream_devtools.testing.upstream import ReplayUpstream
 from questions import questions
 from rows import one_test_for
 from serving.served import served
+from upstream_settings import gateway_of
 from upstreams.upstreams import run
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def test_a_server_refuses_on_every_wire_what_the_budget_of_its_upstream_does_not
     async def check() -> None:
         async with ReplayUpstream() as upstream, httpx2.AsyncClient(trust_env=False, timeout=20) as client:
             settings = {**SETTINGS, "baseUrl": upstream.base_url, "protocol": "openresponses"}
-            provider = GatewayProvider(GatewayConfiguration.from_json(settings))
+            provider = GatewayProvider(gateway_of(settings))
             try:
                 async with served(app(provider)) as url:
                     first, second = [await client.post(f"{url}{path}", json=body) for _ in range(2)]

@@ -7,20 +7,21 @@ from partstream.upstream.configuration import GatewayConfiguration, RetryPolicy,
 from partstream.upstream.endpoint import Secret
 from partstream.upstream.model_information import ModelOverride
 from rows import one_test_for
+from upstream_settings import gateway_of
 
 URL = "https://api.example.com/v1"
 KEY = "sk-planted"
 
 
 def test_a_url_alone_is_enough():
-    configuration = GatewayConfiguration.from_json({"baseUrl": URL})
+    configuration = gateway_of({"baseUrl": URL})
     assert configuration == GatewayConfiguration(URL)
     assert (configuration.models, configuration.api_key, configuration.headers) == ((), None, {})
     assert (configuration.timeouts, configuration.retry) == (Timeouts(), RetryPolicy())
 
 
 def test_every_setting_has_its_field():
-    configuration = GatewayConfiguration.from_json(
+    configuration = gateway_of(
         {
             "baseUrl": URL,
             "protocol": "openresponses",
@@ -59,7 +60,7 @@ def test_every_setting_has_its_field():
 
 def test_empty_settings_count_as_left_out():
     settings = {"baseUrl": URL, "protocol": "", "apiKey": "", "headers": None, "models": None}
-    assert GatewayConfiguration.from_json(settings) == GatewayConfiguration(URL)
+    assert gateway_of(settings) == GatewayConfiguration(URL)
 
 
 WRONG = {
@@ -103,7 +104,7 @@ WRONG = {
 @one_test_for(("settings", "where"), WRONG.values(), ids=WRONG)
 def test_a_wrong_setting_is_named_with_what_could_stand_there_and_no_key(settings: dict, where: str):
     with pytest.raises(ConfigurationError) as caught:
-        GatewayConfiguration.from_json(settings)
+        gateway_of(settings)
     assert caught.value.where == where
     assert caught.value.expected
     assert KEY not in str(caught.value)
@@ -137,7 +138,7 @@ def test_a_base_url_of_no_use_is_answered_with_the_url_to_use(given: str, meant:
 
 
 def test_a_base_url_without_a_scheme_is_the_same_upstream_as_one_with_it():
-    made = (GatewayConfiguration("127.0.0.1:1234/v1"), GatewayConfiguration.from_json({"baseUrl": "127.0.0.1:1234/v1"}))
+    made = (GatewayConfiguration("127.0.0.1:1234/v1"), gateway_of({"baseUrl": "127.0.0.1:1234/v1"}))
     assert {one.base_url for one in made} == {"http://127.0.0.1:1234/v1"}
 
 

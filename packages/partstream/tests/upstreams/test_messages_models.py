@@ -8,9 +8,9 @@ from models.lists import ANTHROPIC
 from models.server import ModelServer, serving
 from partstream import CancellationTokenSource, RequestOptions
 from partstream.codec.json_codec import loads
-from partstream.upstream.configuration import GatewayConfiguration
 from partstream.upstream.provider import GatewayProvider
 from partstream_devtools.testing.upstream import ReplayUpstream
+from upstream_settings import gateway_of
 from upstreams.test_messages_refusals import HELLO
 from upstreams.upstreams import HELLO as SAID
 from upstreams.upstreams import ask, run
@@ -25,9 +25,7 @@ def test_the_served_models_are_asked_as_their_list_says_and_the_server_counts_th
     async def test() -> None:
         async with ReplayUpstream() as upstream:
             settings = {"baseUrl": upstream.base_url_of("anthropic-messages"), "protocol": "anthropic-messages"}
-            provider = GatewayProvider(
-                GatewayConfiguration.from_json({**settings, "request": {"countTokens": "upstream"}})
-            )
+            provider = GatewayProvider(gateway_of({**settings, "request": {"countTokens": "upstream"}}))
             (model, *_) = await listed(provider)
             answer = await ask(provider, "Hi", model_id=model)
             assert (answer.text, answer.error) == (SAID, None)
@@ -63,7 +61,7 @@ def test_what_a_list_says_of_a_model_is_in_the_body(model: str, effort: str | No
     async def test() -> None:
         server = Messages({"/v1/models": ANTHROPIC})
         async with serving(server):
-            configuration = GatewayConfiguration.from_json({"baseUrl": server.url, "protocol": "anthropic-messages"})
+            configuration = gateway_of({"baseUrl": server.url, "protocol": "anthropic-messages"})
             provider = GatewayProvider(configuration)
             assert model in await listed(provider)
             options = RequestOptions(model_configuration={} if effort is None else {"reasoningEffort": effort})

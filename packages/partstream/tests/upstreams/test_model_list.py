@@ -19,6 +19,7 @@ from partstream.upstream.configuration import GatewayConfiguration
 from partstream.upstream.discovery import ModelList
 from partstream.upstream.provider import GatewayProvider
 from partstream_devtools.testing.upstream import ReplayUpstream
+from upstream_settings import gateway_of
 from upstreams.upstreams import run
 
 LIST = "/v1/models"
@@ -31,7 +32,7 @@ async def gateway(documents: dict[str, Any], **settings: Any) -> AsyncIterator[t
     server = ModelServer(documents)
     async with serving(server):
         folder = settings.pop("cache_folder", None)
-        configuration = GatewayConfiguration.from_json({"baseUrl": server.url, "protocol": "openresponses", **settings})
+        configuration = gateway_of({"baseUrl": server.url, "protocol": "openresponses", **settings})
         configuration = replace(configuration, cache_folder=folder)
         provider = GatewayProvider(configuration)
         try:
@@ -86,7 +87,7 @@ def test_a_refused_or_missing_key_never_shows_the_list_of_the_key_before(tmp_pat
             assert len(await listed(provider)) == 2
             await provider._client.models.settle()
             server.statuses[LIST] = 401
-            configuration = GatewayConfiguration.from_json({"baseUrl": server.url, **other})
+            configuration = gateway_of({"baseUrl": server.url, **other})
             second = GatewayProvider(replace(configuration, cache_folder=tmp_path))
             with pytest.raises(UpstreamHTTPError, match="HTTP 401"):
                 await listed(second)
@@ -188,7 +189,7 @@ def test_lists_that_changed_in_the_settings_take_effect_at_once_from_the_disk(tm
         async with gateway({LIST: VERCEL}, cache_folder=tmp_path) as (server, provider):
             assert len(await listed(provider)) == 3
             await provider._client.models.settle()
-            denying = GatewayConfiguration.from_json({"baseUrl": server.url, "denyModels": ["anthropic/*"]})
+            denying = gateway_of({"baseUrl": server.url, "denyModels": ["anthropic/*"]})
             configuration = replace(denying, cache_folder=tmp_path)
             server.gate.clear()
             changed = GatewayProvider(configuration)
@@ -213,9 +214,7 @@ def test_what_the_list_and_a_person_say_of_a_model_is_known_to_who_writes_the_re
         server = ModelServer({LIST: ANTHROPIC})
         async with serving(server) as fetch:
             settings = {"models": [{"id": "claude-opus-5", "maxOutputTokens": 9_000}], "discover": True}
-            configuration = GatewayConfiguration.from_json(
-                {"baseUrl": server.url, "protocol": "openresponses", **settings}
-            )
+            configuration = gateway_of({"baseUrl": server.url, "protocol": "openresponses", **settings})
             models = ModelList(configuration, fetch, lambda: None)
             assert models.capabilities("claude-opus-5") == UNKNOWN_CAPABILITIES
             await models.information()

@@ -13,8 +13,8 @@ import pytest
 from models.lists import OLLAMA_SHOW, OLLAMA_TAGS
 from models.server import ModelServer, serving
 from partstream import CancellationTokenSource, LanguageModelChatInformation
-from partstream.upstream.configuration import GatewayConfiguration
 from partstream.upstream.provider import GatewayProvider
+from upstream_settings import gateway_of
 from upstreams.upstreams import ask, run
 
 MODEL = "llama3.2:latest"
@@ -38,7 +38,7 @@ async def ollama(documents: dict[str, Any], **settings: Any) -> AsyncIterator[tu
     server = ModelServer(documents)
     async with serving(server):
         url = server.url.removesuffix("/v1") + "/api"
-        provider = GatewayProvider(GatewayConfiguration.from_json({"baseUrl": url, "protocol": "ollama", **settings}))
+        provider = GatewayProvider(gateway_of({"baseUrl": url, "protocol": "ollama", **settings}))
         try:
             yield server, provider
         finally:

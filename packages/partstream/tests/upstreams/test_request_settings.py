@@ -35,6 +35,7 @@ from partstream.protocols.protocol import asked_protocols
 from partstream.settings.kinds import ConfigurationError
 from partstream.upstream.configuration import GatewayConfiguration, own_settings_of, upstream_rows
 from rows import one_test_for
+from upstream_settings import gateway_of
 
 URL = "http://127.0.0.1/v1"
 ALL = {
@@ -141,7 +142,7 @@ READ = {
 
 
 def read(request: Any, protocol: str = "openresponses") -> RequestSettings:
-    return GatewayConfiguration.from_json({"baseUrl": URL, "protocol": protocol, "request": request}).request
+    return gateway_of({"baseUrl": URL, "protocol": protocol, "request": request}).request
 
 
 @pytest.mark.parametrize("protocol", asked_protocols())
@@ -167,7 +168,7 @@ def test_every_setting_has_its_field_and_every_field_its_setting(protocol: str):
 
 
 def test_a_model_keeps_the_settings_of_the_protocol_that_it_does_not_set_itself():
-    configuration = GatewayConfiguration.from_json(
+    configuration = gateway_of(
         {
             "baseUrl": URL,
             "request": {"truncation": "auto", "compactAt": 90_000},
@@ -181,7 +182,7 @@ def test_a_model_keeps_the_settings_of_the_protocol_that_it_does_not_set_itself(
 
 
 def test_a_model_has_the_settings_of_its_upstream_but_for_its_own():
-    configuration = GatewayConfiguration.from_json(
+    configuration = gateway_of(
         {
             "baseUrl": URL,
             "modelRequests": {"large": {"toolImages": "native"}},
@@ -191,7 +192,7 @@ def test_a_model_has_the_settings_of_its_upstream_but_for_its_own():
     assert configuration.request_settings("small") == RequestSettings(system_as=SystemAs.DEVELOPER)
     large = RequestSettings(system_as=SystemAs.DEVELOPER, tool_images=ToolImages.NATIVE)
     assert configuration.request_settings("large") == large
-    assert GatewayConfiguration.from_json({"baseUrl": URL}).request_settings("small") == RequestSettings()
+    assert gateway_of({"baseUrl": URL}).request_settings("small") == RequestSettings()
 
 
 WRONG: dict[str, tuple[dict[str, Any], str]] = {
@@ -238,10 +239,10 @@ def test_what_a_protocol_has_no_place_for_is_refused_and_not_ignored(has_place: 
     request = {name: OWN[has_place][name]}
     for settings, where in (({"request": request}, "request"), ({"modelRequests": {"m": request}}, "modelRequests.m")):
         with pytest.raises(ConfigurationError, match="this protocol has no place for") as caught:
-            GatewayConfiguration.from_json({"baseUrl": URL, "protocol": has_none, **settings})
+            gateway_of({"baseUrl": URL, "protocol": has_none, **settings})
         assert caught.value.where == f"{where}.{name}"
         assert has_place in str(caught.value)
-        GatewayConfiguration.from_json({"baseUrl": URL, "protocol": has_place, **settings})
+        gateway_of({"baseUrl": URL, "protocol": has_place, **settings})
     with pytest.raises(ConfigurationError, match="this protocol has no place for"):
         GatewayConfiguration(URL, protocol=has_none, request=RequestSettings(own=READ[has_place]))
 
@@ -249,7 +250,7 @@ def test_what_a_protocol_has_no_place_for_is_refused_and_not_ignored(has_place: 
 @one_test_for(("settings", "where"), WRONG.values(), ids=WRONG)
 def test_a_wrong_setting_is_refused_with_its_place_and_what_could_stand_there(settings: dict[str, Any], where: str):
     with pytest.raises(ConfigurationError) as caught:
-        GatewayConfiguration.from_json({"baseUrl": URL, "protocol": _protocol_of(where), **settings})
+        gateway_of({"baseUrl": URL, "protocol": _protocol_of(where), **settings})
     assert caught.value.where == where
     assert caught.value.expected
 

@@ -19,7 +19,6 @@ from partstream import (
     CancellationTokenSource,
     ChatMessage,
     DataPart,
-    GatewayConfiguration,
     RequestOptions,
     TextPart,
     Usage,
@@ -38,6 +37,7 @@ from partstream.upstream.spending import SpendingFile, Standing, Taken, Wait
 from partstream_devtools.testing.faults import End, EndKind, Head, Send, document
 from partstream_devtools.testing.upstream import ReplayUpstream
 from rows import one_test_for
+from upstream_settings import gateway_of
 from upstreams.upstreams import Answer, ask, gateway_to, respond, run, server_of
 
 SPENDER = Path(__file__).with_name("spender.py")
@@ -56,7 +56,7 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def settings(base_url: str, **more: Any) -> dict[str, Any]:
     """The changes of a gateway that the settings make."""
-    configuration = GatewayConfiguration.from_json({"baseUrl": base_url, "prices": PRICES, **more})
+    configuration = gateway_of({"baseUrl": base_url, "prices": PRICES, **more})
     return {"limits": configuration.limits, "selection": configuration.selection, "retry": configuration.retry}
 
 
@@ -79,7 +79,7 @@ REPORTED = Usage(MILLION, MILLION, raw={"cost": 99})
     ],
 )
 def test_an_answer_costs_what_a_person_says(model: str, usage: Usage, cost: float | None) -> None:
-    prices = GatewayConfiguration.from_json({"baseUrl": "http://localhost/v1", "prices": OWN}).selection
+    prices = gateway_of({"baseUrl": "http://localhost/v1", "prices": OWN}).selection
     assert cost_of(Finish(Outcome.COMPLETED, usage=usage), prices.price_of(model)) == cost
 
 
@@ -110,7 +110,7 @@ def test_own_prices_are_in_the_list_of_models_and_in_the_usage_of_an_answer() ->
 )
 def test_a_limit_that_is_none_is_refused_with_what_it_may_be(given: dict[str, Any], said: str) -> None:
     with pytest.raises(ConfigurationError, match=said):
-        GatewayConfiguration.from_json({"baseUrl": "http://localhost/v1", **given})
+        gateway_of({"baseUrl": "http://localhost/v1", **given})
 
 
 # ---- a budget ----

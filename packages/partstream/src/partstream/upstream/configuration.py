@@ -38,8 +38,6 @@ from partstream.settings.row import (
     by_name,
     check_fields,
     hidden_url,
-    holder_of,
-    is_left_out,
     secrets_held,
     set_field,
 )
@@ -651,24 +649,6 @@ class GatewayConfiguration(NotPickled):
                 got = f"{type(request.own).__name__}, which this protocol has no place for"
                 raise kinds.ConfigurationError(f"{where}.own", got, expected)
             check_extra_body(request.extra_body, self.protocol, f"{where}.{EXTRA_BODY}")
-
-    @classmethod
-    def from_json(cls, settings: Mapping[str, Any]) -> GatewayConfiguration:
-        """Reads the settings of an upstream from JSON, by the names that they have in a VS Code group.
-
-        Raises:
-            ConfigurationError: A setting is missing, unknown or not usable; the message shows no secret.
-        """
-        known = upstream_rows()
-        given = {name: value for name, value in settings.items() if not is_left_out(known.get(name), value)}
-        protocol = check_protocol(given.get("protocol", protocols.AUTO), "protocol")
-        rows = upstream_rows(protocol)
-        unknown = next((name for name in given if name not in rows), None)
-        if unknown is not None:
-            raise kinds.UnknownSettingError(
-                unknown, unknown, "the configuration", rows, holder_of(unknown, rows.values())
-            )
-        return cls.from_values({name: rows[name].read(value, name) for name, value in given.items()})
 
     @classmethod
     def from_values(cls, values: Mapping[str, Any]) -> GatewayConfiguration:

@@ -16,10 +16,10 @@ from partstream.protocols.ag_ui.write_request import NOT_RUN, WRITE_REQUEST, AGU
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.runtime.translation import write_question
 from partstream.settings.kinds import ConfigurationError
-from partstream.upstream.configuration import GatewayConfiguration
 from protocols.ag_ui.strict import check_request
 from protocols.answers import requests
 from rows import one_test_for
+from upstream_settings import gateway_of
 
 ORIGIN_OF_AGENT = Origin("u", "agent")
 AGUI = PROTOCOLS["ag-ui"]
@@ -128,9 +128,7 @@ def test_the_path_names_the_model_where_a_person_says_so() -> None:
 
 def test_a_path_of_another_form_is_refused_with_what_was_expected() -> None:
     with pytest.raises(ConfigurationError, match="expected a path such as"):
-        GatewayConfiguration.from_json(
-            {"baseUrl": "http://h", "protocol": "ag-ui", "request": {"agentPath": "https://other.example/x?y"}}
-        )
+        gateway_of({"baseUrl": "http://h", "protocol": "ag-ui", "request": {"agentPath": "https://other.example/x?y"}})
 
 
 def test_options_are_passed_through_and_a_body_of_ones_own_adds_to_them() -> None:

@@ -14,10 +14,10 @@ from partstream import CancellationTokenSource
 from partstream.errors import UpstreamHTTPError
 from partstream.protocols.ai_gateway.write_request import WRITE_REQUEST
 from partstream.protocols.protocol import KeyKind
-from partstream.upstream.configuration import GatewayConfiguration
 from partstream.upstream.discovery import read_catalogue
 from partstream.upstream.endpoint import Secret
 from partstream.upstream.provider import GatewayProvider
+from upstream_settings import gateway_of
 from upstreams.upstreams import run
 
 CLAUDE = "anthropic/claude-sonnet-4.5"
@@ -53,7 +53,7 @@ async def gateway(documents: dict[str, Any], **changes: Any) -> AsyncIterator[tu
     server = ModelServer(documents)
     async with serving(server):
         origin = server.url.removesuffix("/v1")
-        configuration = GatewayConfiguration.from_json({"baseUrl": f"{origin}/v3/ai", "protocol": "ai-gateway"})
+        configuration = gateway_of({"baseUrl": f"{origin}/v3/ai", "protocol": "ai-gateway"})
         provider = GatewayProvider(replace(configuration, **changes))
         try:
             yield server, provider

@@ -22,6 +22,7 @@ from partstream.upstream.configuration import GatewayConfiguration, fingerprint_
 from partstream.upstream.provider import GatewayProvider
 from partstream_devtools.testing.upstream import ReplayUpstream
 from questions import questions
+from upstream_settings import gateway_of
 from upstreams.detection.test_detecting import ROUND
 from upstreams.upstreams import HELLO, LIMITS, MODEL, ask, run
 
@@ -125,7 +126,7 @@ def test_models_without_a_list_are_offered_without_asking_anybody_and_say_later_
     async def test() -> None:
         async with ReplayUpstream() as upstream:
             group = {"baseUrl": upstream.base_url, "models": ["text"], "discover": False}
-            configuration = GatewayConfiguration.from_json(group)
+            configuration = gateway_of(group)
             async with aclosing(GatewayProvider(replace(configuration, timeouts=LIMITS))) as provider:
                 changes: list[None] = []
                 provider.on_did_change_language_model_chat_information(changes.append)
@@ -148,7 +149,7 @@ def test_the_settings_of_the_protocol_that_is_found_are_used_and_those_of_others
         async with ReplayUpstream() as upstream:
             settings = {"truncation": "auto", "team": "acme", "store": True}
             group = {"baseUrl": upstream.base_url, "models": ["text"], "request": settings}
-            async with aclosing(GatewayProvider(GatewayConfiguration.from_json(group))) as provider:
+            async with aclosing(GatewayProvider(gateway_of(group))) as provider:
                 assert (await ask(provider, "Hi")).text == HELLO
             (request,) = questions(upstream)
             assert (request.body["truncation"], request.body["store"]) == ("auto", True)
@@ -159,7 +160,7 @@ def test_the_settings_of_the_protocol_that_is_found_are_used_and_those_of_others
 
 def test_settings_of_all_protocols_are_read_by_name_and_given_to_their_own():
     group = {"baseUrl": URL, "request": {"compactAt": 9000, "team": "acme"}, "modelRequests": {"m": {"team": "b"}}}
-    configuration = GatewayConfiguration.from_json(group)
+    configuration = gateway_of(group)
     assert configuration.is_detected
     as_gateway = configuration.spoken("ai-gateway", URL)
     assert as_gateway.request.own == AIGatewaySettings(team="acme")
@@ -180,7 +181,7 @@ def test_an_object_of_a_protocols_settings_may_stand_there_and_is_dropped_by_the
 
 def test_secrets_in_settings_of_any_protocol_are_known_while_none_is():
     options = {"provider": {"key": "sk-planted-0123456789"}}
-    configuration = GatewayConfiguration.from_json({"baseUrl": URL, "request": {"providerOptions": options}})
+    configuration = gateway_of({"baseUrl": URL, "request": {"providerOptions": options}})
     assert "sk-planted-0123456789" in configuration.secrets
     assert "sk-planted" not in repr(configuration)
     assert isinstance(configuration.request.own, OwnFields)
@@ -189,11 +190,11 @@ def test_secrets_in_settings_of_any_protocol_are_known_while_none_is():
 @pytest.mark.parametrize("field", ["model", "input", "messages", "stream", "previous_response_id"])
 def test_a_field_that_holds_the_request_of_any_protocol_that_is_asked_for_is_refused(field: str):
     with pytest.raises(ConfigurationError, match=field):
-        GatewayConfiguration.from_json({"baseUrl": URL, "request": {"extraBody": {field: 1}}})
+        gateway_of({"baseUrl": URL, "request": {"extraBody": {field: 1}}})
 
 
 def test_a_field_that_holds_the_request_of_another_protocol_is_refused_once_that_is_found():
-    configuration = GatewayConfiguration.from_json({"baseUrl": URL, "request": {"extraBody": {"prompt": {"id": "p"}}}})
+    configuration = gateway_of({"baseUrl": URL, "request": {"extraBody": {"prompt": {"id": "p"}}}})
     assert configuration.spoken("openresponses", URL).request.extra_body == {"prompt": {"id": "p"}}
     with pytest.raises(ConfigurationError, match="prompt"):
         configuration.spoken("ai-gateway", URL)
