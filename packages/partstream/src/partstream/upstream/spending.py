@@ -431,7 +431,7 @@ class Admission:
             with Holding(RECEIVED, hold):
                 paused = await sending
         except UpstreamError as error:
-            self._fail(error)
+            self._close(error)
             raise
         if paused is None:
             self.settle()
@@ -459,19 +459,14 @@ class Admission:
         """Enters what the request took, which may have failed."""
         end, self._end = self._end, None
         if end is not None:
-            self._fail(error)
-            self._close()
+            self._close(error)
             end(self._taken)
 
-    def _fail(self, error: BaseException | None) -> None:
-        """Takes why an answer ended: where the upstream was not reached, or refused the request, it takes nothing."""
+    def _close(self, error: BaseException | None = None) -> None:
+        """Ends an answer; one without a report is estimated, unless the upstream was not reached, or refused it."""
         is_unreached = isinstance(error, UpstreamConnectionError) and not error.established
-        if is_unreached or isinstance(error, UpstreamHTTPError):
-            self._add(Taken())
-
-    def _close(self) -> None:
-        """Ends an answer; one without a report is estimated."""
-        self._add(self._estimate() if self._is_open else Taken())
+        is_free = not self._is_open or is_unreached or isinstance(error, UpstreamHTTPError)
+        self._add(Taken() if is_free else self._estimate())
 
     def _estimate(self) -> Taken:
         bound, files = self._bound, self._bound.file_tokens  # of which bytes say nothing
@@ -539,14 +534,13 @@ class Spending:
     async def standing(self) -> Standing | None:
         """The state of the budget; None without one, and where it cannot be found out."""
         with suppress(sqlite3.Error, OSError, RuntimeError):
-            look = partial(self._file.standing, self._limits, self._upstream)
-            return await asyncio.get_running_loop().run_in_executor(self._thread, look)
+            return await asyncio.wrap_future(self._thread.submit(self._file.standing, self._limits, self._upstream))
         return None
 
     async def aclose(self) -> None:
         """Enters what has ended, and closes the file."""
         with suppress(RuntimeError):  # it is closed already
-            await asyncio.get_running_loop().run_in_executor(self._thread, self._file.close)
+            await asyncio.wrap_future(self._thread.submit(self._file.close))
         self._thread.shutdown(wait=False)
 
     async def _verdict(self, bound: Taken) -> Verdict | None:
