@@ -743,7 +743,7 @@ class KeptFile:
 
     def read(self, read: Callable[[Any], V]) -> V | None:
         """What `read` makes of the document; None if there is no file. A file that cannot be read, or of which `read`
-        raises a ValueError, is renamed and counts as none."""
+        raises a ValueError, counts as none, and is written anew."""
         try:
             with self.path.open("rb") as file:
                 content = file.read(self._most + 1)
@@ -752,13 +752,8 @@ class KeptFile:
             return read(loads(content))
         except FileNotFoundError:
             return None
-        except OSError as error:
-            _logger.warning("cannot read %s: %s", self._holds, error)
-            return None
-        except ValueError as error:
-            _logger.warning("renamed %s to %s.corrupt: %s", self._holds, self.path.name, error)
-            with suppress(OSError):  # another process was first, or the folder is read-only: the file is written again
-                self.path.replace(self.path.with_name(f"{self.path.name}.corrupt"))
+        except (OSError, ValueError) as error:
+            _logger.warning("cannot read %s in %s: %s", self._holds, self.path.name, error)
             return None
 
     def write(self, document: Any) -> None:
