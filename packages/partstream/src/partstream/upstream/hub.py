@@ -13,6 +13,7 @@ and no error holds the code, which follows `#`, so that no browser sends it to a
 
 from __future__ import annotations
 import asyncio
+import logging
 import re
 from collections.abc import Callable, Mapping
 from contextlib import aclosing, suppress
@@ -33,6 +34,8 @@ from partstream.upstream.http_errors import content_type_error, http_error, reda
 
 if TYPE_CHECKING:
     from partstream.upstream.configuration import GatewayConfiguration
+
+_logger = logging.getLogger("partstream.upstreams")
 
 # ---- The standing of a person ----
 
@@ -73,16 +76,14 @@ class HubStanding:
 
     Attributes:
         budgets: The budgets that hold, the one with the smallest share left first.
-        problems: What could not be read, in sentences.
     """
 
     person: str
     budgets: tuple[HubBudget, ...]
-    problems: tuple[str, ...] = ()
 
 
 def read_standing(document: Any) -> HubStanding:
-    """Reads the standing of a person.
+    """Reads the standing of a person; what cannot be read of a budget is logged.
 
     Raises:
         UpstreamProtocolError: It is no object with the name of a person and a list of budgets.
@@ -94,9 +95,8 @@ def read_standing(document: Any) -> HubStanding:
         raise _wrong(ME_PATH, "person", f"{person!r:.80}", f"a name of at most {_MOST_NAME} characters")
     if not isinstance(budgets, list):
         raise _wrong(ME_PATH, "budgets", f"{budgets!r:.80}", "a list")
-    problems: list[str] = []
     if len(budgets) > _MOST_BUDGETS:
-        problems.append(f"budgets: got {len(budgets)} entries, expected at most {_MOST_BUDGETS}; the rest is left out")
+        _logger.warning("%s: got %d budgets, expected at most %d", ME_PATH, len(budgets), _MOST_BUDGETS)
     read: list[HubBudget] = []
     for number, budget in enumerate(budgets[:_MOST_BUDGETS]):
         values = budget if isinstance(budget, dict) else {}
@@ -105,11 +105,12 @@ def read_standing(document: Any) -> HubStanding:
             try:
                 fields[name] = read_field(values.get(name))
             except (TypeError, ValueError):
-                problems.append(f"budgets[{number}].{name}: got {values.get(name)!r:.80}, expected {expected}")
+                got = values.get(name)
+                _logger.warning("%s: budgets[%d].%s: got %.80r, expected %s", ME_PATH, number, name, got, expected)
                 break
         else:
             read.append(HubBudget(**fields))
-    return HubStanding(person, tuple(sorted(read, key=lambda one: (one.share_left, one.remaining))), tuple(problems))
+    return HubStanding(person, tuple(sorted(read, key=lambda one: (one.share_left, one.remaining))))
 
 
 def _is_text(value: object, most: int) -> TypeGuard[str]:
@@ -291,20 +292,16 @@ def hub_address(text: str, where: str = "the address of the hub", *, allow_insec
     Raises:
         ConfigurationError: It is none, or is not encrypted and on another machine.
     """
-    url = with_scheme(text.strip())
-    if any(map(str.isspace, url)) or not url.isprintable() or len(url) > _LONGEST:
-        raise ConfigurationError(where, "a text that is long or has blanks in it", _EXPECTED)
-    try:
+    url, usable = with_scheme(text.strip()), False
+    with suppress(ValueError):
         address = urlsplit(url)
         usable = is_http_url(url)
-    except ValueError:
-        usable = False
+    if any(map(str.isspace, url)) or not url.isprintable() or len(url) > _LONGEST:
+        raise ConfigurationError(where, "a text that is long or has blanks in it", _EXPECTED)
     if not usable:
         raise ConfigurationError(where, repr(hidden_url(url)), _EXPECTED)
-    if "@" in address.netloc:
-        raise ConfigurationError(where, "an address with a user name or password in it", _EXPECTED)
-    if address.query or address.fragment:
-        raise ConfigurationError(where, "an address with ? or # in it", _EXPECTED)
+    if "@" in address.netloc or address.query or address.fragment:
+        raise ConfigurationError(where, "an address with a user name or password, or with ? or # in it", _EXPECTED)
     if address.scheme == "http" and not allow_insecure_http and not is_loopback(address.hostname or ""):
         raise ConfigurationError(where, f"plain http to {address.netloc}", _SECURE)
     netloc, path = address.netloc.lower(), address.path.rstrip("/")

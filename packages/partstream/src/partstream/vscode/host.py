@@ -158,8 +158,6 @@ class ProviderHost:
         except (LanguageModelError, ConfigurationError) as error:
             _logger.info("nothing is known of the budgets at %s: %s", address, error)
             return Standing(address, problem=str(error))
-        for problem in standing.problems:
-            _logger.warning("the budgets at %s: %s", address, problem)
         return Standing(address, standing.person, standing.budgets)
 
     async def load_of(self, file: Path) -> None:
