@@ -265,43 +265,31 @@ async def run_in_thread(function: Callable[[], V], name: str) -> V:
         RuntimeError: The function raised a StopIteration, its cause. A future refuses it and would leave the caller
             waiting (Python 3.11), and a coroutine cannot raise it.
     """
-    loop = asyncio.get_running_loop()
-    done = asyncio.Event()
-    results: list[V] = []
-    errors: list[BaseException] = []
-    context = copy_context()
+    context, done = copy_context(), Future[V]()
+    done.set_running_or_notify_cancel()  # what runs is not stopped by its caller
 
     def run() -> None:
         try:
-            results.append(context.run(function))
+            done.set_result(context.run(_without_stop, function))
         except BaseException as error:
-            errors.append(error)
-        with suppress(RuntimeError):  # the loop has ended, and with it the caller
-            loop.call_soon_threadsafe(done.set)
+            done.set_exception(error)
 
     threading.Thread(target=run, name=name, daemon=True).start()
-    await done.wait()
-    if errors and isinstance(errors[0], StopIteration):
-        raise RuntimeError(_STOPPED) from errors[0]
-    if errors:
-        raise errors[0]
-    return results[0]
+    return await asyncio.wrap_future(done)
 
 
-_STOPPED: Final = "a StopIteration was raised"
+def _without_stop(function: Callable[..., V], *arguments: Any, **named: Any) -> V:
+    try:
+        return function(*arguments, **named)
+    except StopIteration as error:
+        raise RuntimeError("a StopIteration was raised") from error
 
 
 class _Threads(ThreadPoolExecutor):
     """Threads whose functions never raise a StopIteration, see :func:`run_in_thread`."""
 
     def submit(self, function: Callable[..., V], /, *args: Any, **kwargs: Any) -> Future[V]:
-        def run() -> V:
-            try:
-                return function(*args, **kwargs)
-            except StopIteration as error:
-                raise RuntimeError(_STOPPED) from error
-
-        return super().submit(run)
+        return super().submit(_without_stop, function, *args, **kwargs)
 
 
 def guard_threads(loop: asyncio.AbstractEventLoop) -> None:
