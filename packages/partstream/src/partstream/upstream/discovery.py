@@ -407,15 +407,14 @@ async def advice_on_missing_list(fetch: Fetch, configuration: GatewayConfigurati
     url, writer = configuration.base_url, asking(configuration.protocol)
     usual = writer.own_base_path
     meant = endpoint.own_base_url(url, usual, ()) if usual else endpoint.base_urls(url, ())[0]
-    has_list, path = False, endpoint.path_of(meant) + writer.models_path
+    path = endpoint.path_of(meant) + writer.models_path
     if endpoint.path_of(meant) != endpoint.path_of(url):
         try:
             async with asyncio.timeout(_LOOK_SECONDS):
-                has_list = is_list(await fetch(path, {}, None))
+                if is_list(await fetch(path, {}, None)):
+                    return f"did you mean {hidden_url(endpoint.without_query(meant))}?"
         except (TimeoutError, errors.LanguageModelError) as error:
             _logger.info("no list of models at %s: %s", path, error)
-    if has_list:
-        return f"did you mean {hidden_url(endpoint.without_query(meant))}?"
     return f"{http_errors.GENERAL_BEGINNING}{usual or endpoint.USUAL_VERSION}?"
 
 
@@ -519,12 +518,7 @@ class Composition:
         catalogue = read_catalogue(_document(self._answers, chosen))
         entries = dict(catalogue.entries)
         for further in lists[1:]:
-            document = self._answer_to(further)
-            if further is chosen or document is None:
-                continue
-            others: Mapping[str, CatalogueEntry] = {}
-            with suppress(errors.UpstreamProtocolError):  # not a list: many servers answer any path with something
-                others = read_catalogue(document).entries
+            others = {} if further is chosen else self._further(further).entries
             for model_id in entries.keys() & others.keys():  # the first list wins
                 entry = entries[model_id]
                 entries[model_id] = replace(entry, record=merged(others[model_id].record, entry.record))
@@ -536,11 +530,15 @@ class Composition:
             return catalogue
         owners = {None, *(entry.record.creator for entry in catalogue.entries.values())}
         for path in (path for path, owner in _NATIVE_LISTS if owner in owners):
-            document = self._answer_to(FactRequest(root + path))
-            with suppress(errors.UpstreamProtocolError):  # as above
-                if document is not None:
-                    catalogue = with_native_list(catalogue, read_catalogue(document))
+            catalogue = with_native_list(catalogue, self._further(FactRequest(root + path)))
         return catalogue
+
+    def _further(self, question: FactRequest) -> Catalogue:
+        """Another list; an empty one where an answer is none: many servers answer any path with something."""
+        with suppress(errors.UpstreamProtocolError):
+            if (document := self._answer_to(question)) is not None:
+                return read_catalogue(document)
+        return Catalogue({})
 
     def _detailed(self, entry: CatalogueEntry) -> ModelRecord | None:
         """The record with the details of the model; None if the model is not a language model."""
