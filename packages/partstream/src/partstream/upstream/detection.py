@@ -22,7 +22,7 @@ import hashlib
 import logging
 import re
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
 from datetime import UTC, datetime
 from enum import Enum, auto
@@ -528,14 +528,13 @@ async def ask_round(
         elsewhere: The base URLs of those that are looked for below another one, by name.
     """
     lists = [wire for wire in wires if wire.name not in elsewhere][:1]
-    places = [elsewhere.get(wire.name, base_url) for wire in wires]
 
-    def ask(wire: CandidateProtocol, where: str, path: str, body: Mapping[str, Any] | None) -> Awaitable[_Answer]:
-        return ask_once(UpstreamHTTP(configuration.spoken(wire.name, where), connections), path, body, deadline)
+    async def ask(wire: CandidateProtocol, path: str, body: Mapping[str, Any] | None) -> _Answer:
+        known = configuration.spoken(wire.name, elsewhere.get(wire.name, base_url))
+        return await ask_once(UpstreamHTTP(known, connections), path, body, deadline)
 
-    questions = [ask(wire, base_url, endpoint.MODELS_PATH, None) for wire in lists]
-    for wire, where in zip(wires, places, strict=True):
-        questions.append(ask(wire, where, wire.probed_path, wire.empty_request))
+    questions = [ask(wire, endpoint.MODELS_PATH, None) for wire in lists]
+    questions += [ask(wire, wire.probed_path, wire.empty_request) for wire in wires]
     answers: list[_Answer] = []
     # All answers, once none is on its way any more; the first failure of this machine in their place.
     for answer in await asyncio.gather(*questions, return_exceptions=True):
@@ -545,13 +544,14 @@ async def ask_round(
     listing = answers.pop(0) if lists else None
     listed = listing if isinstance(listing, FetchResponse) else None
     signs: dict[str, Sign] = {}
-    for wire, where, got in zip(wires, places, answers, strict=True):
+    for wire, got in zip(wires, answers, strict=True):
         if isinstance(got, str):
             signs[wire.name] = Sign(Presence.SILENT, got)
         elif listed is not None and got.status == listed.status >= 500:  # it fails at whatever it is asked
             signs[wire.name] = Sign(Presence.SILENT, f"HTTP {got.status}")
         else:
-            signs[wire.name] = sign_of(got, wire.errors, endpoint.without_query(where), wire.probed_path)
+            where = endpoint.without_query(elsewhere.get(wire.name, base_url))
+            signs[wire.name] = sign_of(got, wire.errors, where, wire.probed_path)
     return Round(base_url, signs, listed, elsewhere)
 
 
