@@ -130,7 +130,7 @@ async def captured_answers(application: ServingApp) -> AsyncIterator[None]:
         yield
         return
     answers = LastAnswers()
-    application.capture_answers(answers)
+    application.taps = answers
     capture_socket = CaptureSocket(answers, "serve")
     await capture_socket.open()
     try:

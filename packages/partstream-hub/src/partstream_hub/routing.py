@@ -35,7 +35,7 @@ from partstream.lm.outputs import HOSTED, Finish, InboundRequest
 from partstream.lm.provider import LanguageModelChatProvider
 from partstream.protocols.errors import COMMON_ERRORS, ErrorKind
 from partstream.server.models import ForwardingProvider, ModelCatalogue, counted_request, unhosted_tools
-from partstream.server.settings import current_answer
+from partstream.server.settings import CURRENT_ANSWER
 from partstream.upstream.attempts import has_more_room, helps_another_model
 from partstream.upstream.context import no_retries, report_dropped
 from partstream.upstream.endpoint import CredentialError
@@ -546,7 +546,7 @@ class RoutedProvider(LanguageModelChatProvider):
             if before is not None and not before.is_helped_by(found.information):
                 attempt.circuit.left(attempt)
                 return before
-            if (current := current_answer()) is not None:
+            if (current := CURRENT_ANSWER.get()) is not None:
                 current.upstream = attempt.route.provider
             if before is not None:
                 said = errors.with_facts(str(before.error), before.error)
@@ -598,7 +598,7 @@ class RoutedProvider(LanguageModelChatProvider):
         route = self._routes.get(name)
         if route is None:
             raise errors.UnknownModelError(name, tuple(self._routes))
-        answer = current_answer()
+        answer = CURRENT_ANSWER.get()
         # What tells the conversation from others: the caller with his session, else the caller.
         conversation = "" if answer is None else f"{answer.caller.name}\0{answer.client.session or ''}"
         key = conversation if route.affinity else token_hex(8)

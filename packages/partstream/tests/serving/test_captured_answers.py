@@ -23,7 +23,7 @@ CODEX = {"user-agent": "codex_exec/0.169.0", "originator": "codex_exec"}
 
 def captured(provider: Any) -> tuple[ServingApp, LastAnswers]:
     application, answers = app(provider), LastAnswers()
-    application.capture_answers(answers)
+    application.taps = answers
     return application, answers
 
 

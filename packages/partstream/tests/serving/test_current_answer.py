@@ -9,7 +9,7 @@ from partstream import chat_model
 from partstream.errors import UpstreamFailureError
 from partstream.server.application import app
 from partstream.server.clients import Caller
-from partstream.server.settings import UPSTREAM_HEADER, ServingSettings, current_answer
+from partstream.server.settings import CURRENT_ANSWER, UPSTREAM_HEADER, ServingSettings
 from rows import one_test_for
 from serving.asgi import ask
 from serving.wires import WIRES
@@ -27,7 +27,7 @@ def test_a_provider_reads_who_asks_and_in_which_conversation():
         yield "Hi"
 
     async def note():
-        answer = current_answer()
+        answer = CURRENT_ANSWER.get()
         seen.append((answer.caller.name, answer.client.name, answer.client.session))
 
     async def run():
@@ -36,7 +36,7 @@ def test_a_provider_reads_who_asks_and_in_which_conversation():
         for person, session in (("ada", "one"), ("bob", "two")):
             headers = more["headers"] | {"x-person": person, "x-session-id": session, "user-agent": "opencode/1.18.33"}
             assert (await ask(application, *arguments, **(more | {"headers": headers}))).status == 200
-        assert current_answer() is None
+        assert CURRENT_ANSWER.get() is None
 
     asyncio.run(run())
     assert seen == [("ada", "opencode", "one"), ("bob", "opencode", "two")]
@@ -50,7 +50,7 @@ def test_a_reply_and_its_observation_name_the_upstream_that_the_provider_told_of
     @chat_model(id="parrot")
     async def parrot(messages, options):
         del messages, options
-        current_answer().upstream = "west"
+        CURRENT_ANSWER.get().upstream = "west"
         yield "Hi"
 
     async def run():
@@ -68,7 +68,7 @@ def test_a_failure_before_the_first_part_names_the_upstream_too():
     @chat_model(id="parrot")
     async def parrot(messages, options):
         del messages, options
-        current_answer().upstream = "west"
+        CURRENT_ANSWER.get().upstream = "west"
         raise UpstreamFailureError("out of order", http_status=503)
         yield
 

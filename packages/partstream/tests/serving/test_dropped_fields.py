@@ -234,7 +234,7 @@ def test_the_observation_and_the_capture_of_an_answer_have_them():
     observed, answers = [], LastAnswers()
     application = app(parrot)
     application.on_did_finish_answer(observed.append)
-    application.capture_answers(answers)
+    application.taps = answers
     asyncio.run(ask(application, "/v1/responses", {"model": "parrot", "input": "Hi", "tools": [{"type": "mcp"}]}))
     assert [one.dropped for one in observed] == [("tools[].mcp",)]
     bundle = bundle_of(snapshot_of(answers.answers), "serve")

@@ -376,7 +376,7 @@ def test_a_capture_has_the_exchange_and_the_parts_and_no_key(vendor: Vendor) -> 
     async def test() -> None:
         async with vendor_of(vendor, vendor.reply(stream=True)) as (provider, _):
             application, answers = app(provider), LastAnswers()
-            application.capture_answers(answers)
+            application.taps = answers
             await asked(application, vendor, stream=True).end()
             (kept,) = answers.answers
             assert kept.outcome == "completed"
@@ -852,7 +852,7 @@ def test_an_upstream_that_leaves_its_connection_open_has_ended_all_the_same() ->
     async def test() -> None:
         async with vendor_of(vendor, (head, *map(Send, vendor.events), Stall(None))) as (provider, _):
             application, answers, seen = app(provider), LastAnswers(), []
-            application.capture_answers(answers)
+            application.taps = answers
             application.on_did_finish_answer(seen.append)
             reply = await asked(application, vendor, stream=True).end()
             assert reply.body == b"".join(vendor.events)

@@ -43,7 +43,6 @@ from partstream.server import settings as serving
 from partstream.server.clients import Caller
 from partstream.server.handler import RequestHandler, ServerState
 from partstream.server.replies import Head, json_headers
-from partstream.upstream.context import TapSource
 
 if TYPE_CHECKING:
     from partstream.server.tracing import StartTrace
@@ -148,10 +147,6 @@ class ServingApp(ServerState):
     def trace_answers(self, start: StartTrace) -> None:
         """Traces every request for a response from now on."""
         self.start_trace = start
-
-    def capture_answers(self, taps: TapSource) -> None:
-        """Captures every response from now on."""
-        self.taps = taps
 
     def begin_drain(self) -> None:
         """Refuses new answers from now on, with 503 and `connection: close`; `/readyz` answers 503."""

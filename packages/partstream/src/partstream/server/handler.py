@@ -351,7 +351,7 @@ class RequestHandler:
         self._time = time.time()
         self._loop = asyncio.get_running_loop()
         self._started = self._loop.time()
-        self._violations: dict[str, int] = {}  # of the rules that the provider has broken
+        self._violations: set[str] = set()  # the rules that the provider has broken
         self._usage_rows: list[UsageRow] = []  # what the upstreams that the provider asked have entered into the ledger
 
     # ---- Route, caller, body ----
@@ -1102,8 +1102,8 @@ class RequestHandler:
 
     def _note_violation(self, violation: Violation) -> None:
         """Logs the first of each rule, without what was reported: it may hold what a person wrote."""
-        count = self._violations[violation.rule.id] = self._violations.get(violation.rule.id, 0) + 1
-        if count == 1:
+        if violation.rule.id not in self._violations:
+            self._violations.add(violation.rule.id)
             place = "" if violation.place is None else f" at {violation.place}"
             said = "the provider %s broke the rule %s%s: %s"
             _logger.warning(said, self._name, violation.rule.id, place, violation.rule.text)
@@ -1131,7 +1131,6 @@ class RequestHandler:
             cost=sum(costs) if costs else progress.cost,
             is_usage_kept=bool(rows),
             response_id=None if finish is None else finish.response_id,
-            violations=sum(self._violations.values()),
             unsaid=() if self._unsaid is None else self._unsaid.names,
         )
         self.state.observe(self._observed, self._trace)

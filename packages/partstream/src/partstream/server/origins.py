@@ -92,18 +92,6 @@ def page_refusal(
     return None
 
 
-def _needs_no_name(host: str) -> bool:
-    """Whether no site can have a value of `Host` for its own: an address, a name without a dot, or none at all."""
-    found = _AUTHORITY.fullmatch(host)
-    if found is None:
-        return not host  # a browser always sends one
-    name = found["host"].strip("[]")
-    try:
-        return bool(ip_address(name))
-    except ValueError:
-        return "." not in name or name.lower().endswith(".localhost")
-
-
 # ---- Who may read replies ----
 
 
@@ -141,12 +129,21 @@ class AllowedOrigins:
         """
         asked = {name: value for name, value in zip(PAGE_HEADERS, values, strict=True) if value is not None}
         own = {host for _, host, _ in self._allowed}
+        of_its_own = {f"{scheme}://{asked.get('host', '').lower()}" for scheme in _OF_THE_NETWORK}
 
         def is_here(host: str) -> bool:
             found = _AUTHORITY.fullmatch(host)
-            return self._is_every or _needs_no_name(host) or (found is not None and found["host"].lower() in own)
+            if self._is_every or found is None:
+                return self._is_every or not host  # a browser always sends one
+            name = found["host"].lower()
+            if "." not in name or name.endswith(".localhost") or name in own:
+                return True  # no site can have a name without a dot for its own, nor an address
+            try:
+                return bool(ip_address(name.strip("[]")))
+            except ValueError:
+                return False
 
-        return page_refusal(asked, lambda origin: self.allow(origin) or _is_at(origin, asked), is_here)
+        return page_refusal(asked, lambda origin: self.allow(origin) or origin.lower() in of_its_own, is_here)
 
     def headers(self, asked: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
         """The headers of the reply to a request with these headers, names in lower case."""
@@ -169,11 +166,6 @@ class AllowedOrigins:
             *((("access-control-allow-headers", headers),) if headers else ()),
             ("access-control-max-age", str(_SECONDS)),
         )
-
-
-def _is_at(origin: str, asked: Mapping[str, str]) -> bool:
-    """Whether an origin is that of the server that was asked."""
-    return origin.lower() in {f"{scheme}://{asked.get('host', '').lower()}" for scheme in _OF_THE_NETWORK}
 
 
 _EXPOSED: Final = ("access-control-expose-headers", "*")

@@ -201,12 +201,7 @@ class CurrentAnswer:
 
 
 CURRENT_ANSWER: Final[ContextVar[CurrentAnswer | None]] = ContextVar("partstream_answer", default=None)
-"""Set in the task that asks the provider."""
-
-
-def current_answer() -> CurrentAnswer | None:
-    """The response that is being made here; None where no server asks."""
-    return CURRENT_ANSWER.get()
+"""The response that is being made here, in the task that asks the provider; None where no server asks."""
 
 
 # ---- Admission ----
@@ -376,7 +371,6 @@ class AnswerObservation:
         is_cancelled: Whether the client left before the end.
         error: The class of the error that ended the response, such as `UpstreamFailureError`; of a refused request, its
             kind of failure, such as `unauthenticated`.
-        violations: How often the provider broke a rule of the contract; the parts that did were left out.
         dropped: The names of the fields of the request that reached no model, such as `tools[].web_search`.
         unsaid: The names of the fields of the answer that the client did not get, such as `choices[].logprobs`.
     """
@@ -403,7 +397,6 @@ class AnswerObservation:
     is_cancelled: bool = False
     error: str | None = None
     response_id: str | None = None
-    violations: int = 0
     dropped: tuple[str, ...] = ()
     unsaid: tuple[str, ...] = ()
 

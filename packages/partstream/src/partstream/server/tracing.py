@@ -23,6 +23,7 @@ from partstream._version import __version__
 from partstream.codec.checks import storable_text
 from partstream.codec.system import LazyModule
 from partstream.errors import CallerError, to_install
+from partstream.lm.parts import Usage
 from partstream.server import telemetry
 
 if TYPE_CHECKING:
@@ -92,14 +93,14 @@ class AnswerSpans:
 
     def finish(self, answer: AnswerObservation) -> None:
         """Ends the spans with what is known of the answer; called once."""
-        error, usage, client = telemetry.error_of(answer), answer.usage, answer.client
+        error, usage, client = telemetry.error_of(answer), answer.usage or Usage(), answer.client
         facts_of_call: dict[str, object] = {
             "gen_ai.response.id": answer.response_id,
             "gen_ai.response.finish_reasons": None if answer.reason is None else (answer.reason.unified.value,),
-            "gen_ai.usage.input_tokens": None if usage is None else usage.input_tokens,
-            "gen_ai.usage.output_tokens": None if usage is None else usage.output_tokens,
-            "gen_ai.usage.cache_read.input_tokens": None if usage is None else usage.cached_tokens,
-            "gen_ai.usage.reasoning.output_tokens": None if usage is None else usage.reasoning_tokens,
+            "gen_ai.usage.input_tokens": usage.input_tokens,
+            "gen_ai.usage.output_tokens": usage.output_tokens,
+            "gen_ai.usage.cache_read.input_tokens": usage.cached_tokens,
+            "gen_ai.usage.reasoning.output_tokens": usage.reasoning_tokens,
             "partstream.usage_is_counted": answer.is_usage_counted or None,
             "gen_ai.conversation.id": client.session,
             "partstream.cancelled_by_client": answer.is_cancelled or None,
@@ -119,22 +120,18 @@ class AnswerSpans:
             "partstream.events": answer.events,
             telemetry.ERROR_NAME: error,
         }
+        # The conventions: a mistake of the client is no error of the server.
+        ends = [(self._request, facts_of_request, answer.status >= 500)]
         if self._call is not None:
-            _set(self._call, facts_of_call)
-            if error and not answer.is_cancelled:
-                self._call.set_status(trace.Status(trace.StatusCode.ERROR))
-            self._call.end()
-        _set(self._request, facts_of_request)
-        if answer.status >= 500:  # the conventions: a mistake of the client is no error of the server
-            self._request.set_status(trace.Status(trace.StatusCode.ERROR))
-        self._request.end()
-
-
-def _set(span: trace.Span, facts: Mapping[str, object]) -> None:
-    """Sets what is known; what is not is left out, as the conventions ask."""
-    for name, value in facts.items():
-        if value is not None and value != "":
-            span.set_attribute(name, storable_text(value) if isinstance(value, str) else value)  # type: ignore[arg-type]
+            ends.insert(0, (self._call, facts_of_call, bool(error) and not answer.is_cancelled))
+        for span, facts, is_error in ends:
+            for name, value in facts.items():
+                if value is not None and value != "":  # what is not known is left out, as the conventions ask
+                    fact = storable_text(value) if isinstance(value, str) else value
+                    span.set_attribute(name, fact)  # type: ignore[arg-type]
+            if is_error:
+                span.set_status(trace.Status(trace.StatusCode.ERROR))
+            span.end()
 
 
 # ---- The collector ----
