@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from partstream.tokens.ledger import Ledger
     from partstream.upstream.configuration import GatewayConfiguration
     from partstream.upstream.detection import Detected
-    from partstream.upstream.discovery import Fetch, FetchResponse
+    from partstream.upstream.discovery import Fetch
     from partstream.upstream.forwarding import Passage, RawRequest
     from partstream.upstream.model_information import Pricing
     from partstream.upstream.spending import Admission, Spending
@@ -827,10 +827,9 @@ class RequestTokens:
         if not (self._teaches or _logger.isEnabledFor(logging.INFO)):
             # A token has a byte or more; a file that is named has tokens, and hardly any bytes.
             sizes = [size_of_message(one) for one in self._messages]
-            if None not in sizes:
-                bytes_in_all = sum(filter(None, sizes)) + size_of_tools(self._tools)
-                if bytes_in_all < self._model.max_input_tokens / 2:
-                    return
+            in_all = sum(filter(None, sizes)) + size_of_tools(self._tools)
+            if None not in sizes and in_all < self._model.max_input_tokens / 2:
+                return
 
         async def estimate_and_log() -> None:
             await self.estimate()
@@ -913,36 +912,35 @@ class RequestTokens:
 
     def answered(self, finish: Finish, *, is_shown: bool = True) -> parts.DataPart | None:
         """Learns from the end of an answer, and makes the usage part for the host; None without a reported usage, and
-        where it is not shown."""
-        cost = cost_of(finish, self.pricing)
-        if finish.edits:
-            _logger.info("%s took out of the conversation by itself: %s", self._model.id, "; ".join(finish.edits))
-        if finish.error is None and finish.usage is not None:
-            # A model that took more than its limit: its local server was loaded with a larger context. It is advertised
-            # with the limit that was learned, here or by another process. So an input below what is advertised lifts
-            # none but one that was learned here meanwhile, and the file of the ledger is not read for it: all other
-            # answers would wait for that.
-            used, model = finish.usage, self._model
-            taken = (used.input_tokens if used.context_tokens is None else used.context_tokens) or 0
-            may_be_lower = taken > model.max_input_tokens or self._accounting.has_learned_limit(model)
-            if may_be_lower and self._accounting.took(model, taken):
-                _logger.info("%s took %s tokens, more than it was said to take", model.id, f"{taken:,}")
-                self._on_limit_change()
-        self._learn(finish.usage, cost)
-        return parts.usage_part(finish.usage, cost, finish.edits) if is_shown and finish.usage is not None else None
-
-    def _learn(self, usage: Usage | None, cost: float | None) -> None:
-        """Learns from the tokens of an answer; the log has the reported beside the expected ones, and what they taught.
+        where it is not shown. The log has the reported tokens beside the expected ones, and what they taught.
 
         An answer whose request was not estimated teaches nothing, nor does one where others have taught enough; its
         usage is kept all the same.
         """
+        usage, model, accounting = finish.usage, self._model, self._accounting
+        cost = cost_of(finish, self.pricing)
+        if finish.edits:
+            _logger.info("%s took out of the conversation by itself: %s", model.id, "; ".join(finish.edits))
+        if finish.error is None and usage is not None:
+            # A model that took more than its limit: its local server was loaded with a larger context. It is advertised
+            # with the limit that was learned, here or by another process. So an input below what is advertised lifts
+            # none but one that was learned here meanwhile, and the file of the ledger is not read for it: all other
+            # answers would wait for that.
+            taken = (usage.input_tokens if usage.context_tokens is None else usage.context_tokens) or 0
+            may_be_lower = taken > model.max_input_tokens or accounting.has_learned_limit(model)
+            if may_be_lower and accounting.took(model, taken):
+                _logger.info("%s took %s tokens, more than it was said to take", model.id, f"{taken:,}")
+                self._on_limit_change()
         is_estimated = self._estimate is not None or self._estimating is not None
-        if not (is_estimated and self._teaches) and not _logger.isEnabledFor(logging.INFO):
+        if (is_estimated and self._teaches) or _logger.isEnabledFor(logging.INFO):
+            self._learn(usage, cost)
+        else:
             if usage is not None:
-                self._accounting.record_usage(self._model.id, usage, conversation=self._conversation, cost=cost)
-            self._accounting.flush()
-            return
+                accounting.record_usage(model.id, usage, conversation=self._conversation, cost=cost)
+            accounting.flush()
+        return parts.usage_part(usage, cost, finish.edits) if is_shown and usage is not None else None
+
+    def _learn(self, usage: Usage | None, cost: float | None) -> None:
         factor = self._accounting.factor(self._model.family)
         self._accounting.answered(self._made, usage, conversation=self._conversation, cost=cost)
         if usage is None or usage.input_tokens is None:
@@ -1016,7 +1014,12 @@ class UpstreamCounts:
         try:
             async with asyncio.timeout(COUNT_SECONDS):
                 answer = await self._fetch(path, sent, content)
-            tokens = _tokens_in(answer, path, self._endpoint.answer_field)
+            document, field = document_in(answer.body) if answer.status == 200 else None, self._endpoint.answer_field
+            tokens = as_count(document.get(field)) if isinstance(document, dict) else None  # {"input_tokens": 14}
+            if tokens is None:
+                got = repr(answer.body[:200]) if answer.status == 200 else f"HTTP {answer.status}"
+                where, expected = f"the answer of {path}", "a number of tokens of at least 0"
+                raise errors.UpstreamProtocolError(event_type=where, field=field, got=got, expected=expected)
         except (errors.UpstreamError, TimeoutError) as error:
             self.failures += 1
             rest = "; it is not asked any more" if self.failures == _MOST_FAILURES else ""
@@ -1025,17 +1028,6 @@ class UpstreamCounts:
             return None
         self.failures = 0
         return tokens, answer.body
-
-
-def _tokens_in(answer: FetchResponse, path: str, field: str) -> int:
-    """The count in an answer: `{"input_tokens": 14}`."""
-    document = document_in(answer.body) if answer.status == 200 else None
-    if isinstance(document, dict) and (tokens := as_count(document.get(field))) is not None:
-        return tokens
-    got = repr(answer.body[:200]) if answer.status == 200 else f"HTTP {answer.status}"
-    raise errors.UpstreamProtocolError(
-        event_type=f"the answer of {path}", field=field, got=got, expected="a number of tokens of at least 0"
-    )
 
 
 # ---- Costs ----
@@ -1049,16 +1041,16 @@ def cost_of(finish: Finish, pricing: Pricing | None) -> float | None:
     """The cost of an answer in US dollars: by a person's own prices, else as the server reports it, else by the list;
     None if neither the cost nor all needed prices are known."""
     if pricing is not None and pricing.is_own and finish.usage is not None:
-        own = _list_cost(finish.usage, pricing)
-        return None if own is None else as_amount(float(own), MOST_DOLLARS)
-    # The Vercel AI Gateway's `providerMetadata.gateway.cost`, a string.
-    said = [about.get("cost") for about in finish.provider_metadata.values() if isinstance(about, dict)]
-    reported = next((cost for cost in map(_dollars, said) if cost is not None), None)
-    if reported is None and finish.usage is not None:
-        reported = _cost_in_usage(finish.usage.raw)
-        if reported is None and pricing is not None:
-            reported = _list_cost(finish.usage, pricing)
-    return None if reported is None else as_amount(float(reported), MOST_DOLLARS)
+        cost = _list_cost(finish.usage, pricing)
+    else:
+        # The Vercel AI Gateway's `providerMetadata.gateway.cost`, a string.
+        said = [about.get("cost") for about in finish.provider_metadata.values() if isinstance(about, dict)]
+        cost = next((one for one in map(_dollars, said) if one is not None), None)
+        if cost is None and finish.usage is not None:
+            cost = _cost_in_usage(finish.usage.raw)
+            if cost is None and pricing is not None:
+                cost = _list_cost(finish.usage, pricing)
+    return None if cost is None else as_amount(float(cost), MOST_DOLLARS)
 
 
 def _cost_in_usage(raw: Mapping[str, Any]) -> Decimal | None:

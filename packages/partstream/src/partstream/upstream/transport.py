@@ -367,12 +367,9 @@ def _in_pieces(output: StreamOutput) -> Iterator[StreamOutput]:
         yield output
         return
     for place in range(0, len(output.value), PIECE):
-        piece = output.value[place : place + PIECE]
-        if isinstance(output, TextPart):
-            yield replace(output, value=piece)
-        else:  # the metadata belongs to the last part of an item
-            is_last = place + PIECE >= len(output.value)
-            yield ThinkingPart(piece, output.id, output.metadata if is_last else None)
+        piece = replace(output, value=output.value[place : place + PIECE])
+        is_last = place + PIECE >= len(output.value)  # the metadata belongs to the last part of an item
+        yield piece if is_last or isinstance(piece, TextPart) else replace(piece, metadata=None)
 
 
 def _stopped(reader: AnswerReader, outputs: list[StreamOutput], error: errors.UpstreamError) -> list[StreamOutput]:
@@ -617,10 +614,10 @@ async def _take_document(
     answer: HTTPAnswer, exchange: UpstreamRequest, reader: AnswerReader, waits: LimitedWaits, take: Take
 ) -> None:
     """Gives the outputs of a document on; raises what :func:`_read_document` gives or raises."""
-    outputs, failure = await _read_document(answer, exchange, reader, waits)
-    if failure is not None:  # raised where a traceback that shows variables shows nothing that came
-        raise failure
-    outputs = _redacted(outputs, answer)
+    read = await _read_document(answer, exchange, reader, waits)
+    if isinstance(read, errors.UpstreamError):  # raised where a traceback that shows variables shows nothing that came
+        raise read
+    outputs = _redacted(read, answer)
     if len(outputs) > _MANY_OUTPUTS or _said(outputs) > PIECE:
         await _take_all(take, outputs)
     elif (waiting := take(outputs)) is not None:
@@ -629,7 +626,7 @@ async def _take_document(
 
 async def _read_document(
     answer: HTTPAnswer, exchange: UpstreamRequest, reader: AnswerReader, waits: LimitedWaits
-) -> tuple[list[StreamOutput], errors.UpstreamError | None]:
+) -> list[StreamOutput] | errors.UpstreamError:
     """The outputs of a document, the last of them a Finish; an error in their place if it is an error and nothing else.
 
     Raises:
@@ -641,23 +638,19 @@ async def _read_document(
     if is_large and (failure := _too_long(_said(outputs))) is not None:
         raise failure
     if reader.paused is not None and exchange.is_over(reader):
-        return outputs, None
+        return outputs
     outputs += reader.end()
     finish = outputs[-1]
-    if (take_held := RECEIVED.get()) is not None and isinstance(finish, Finish) and finish.error is not None:
+    if not isinstance(finish, Finish) or finish.error is None:
+        return outputs
+    if (take_held := RECEIVED.get()) is not None:
         take_held(reader.held)
-    # Nothing beside the error: no part, no tokens, no response id.
-    is_bare = (
-        isinstance(finish, Finish)
-        and finish.error is not None
-        and finish.response_id is None
-        and finish.usage is None
-        and all(isinstance(output, Finish | Unmapped) for output in outputs)
-    )
-    if is_bare:
-        redactor = answer.redactor
-        return [], _error_in(answer, exchange, redactor, redactor.redact_bytes(body[:_MAX_ERROR_BODY]))
-    return outputs, None
+    # Whether there is something beside the error: a part, tokens, a response id.
+    has_more = finish.response_id is not None or finish.usage is not None
+    if has_more or not all(isinstance(output, Finish | Unmapped) for output in outputs):
+        return outputs
+    redactor = answer.redactor
+    return _error_in(answer, exchange, redactor, redactor.redact_bytes(body[:_MAX_ERROR_BODY]))
 
 
 def _error_in(answer: HTTPAnswer, exchange: UpstreamRequest, redactor: Redactor, body: bytes) -> errors.UpstreamError:
@@ -735,14 +728,11 @@ def _redacted_finish(finish: Finish, redactor: Redactor) -> Finish:
     if finish.error is None and not redactor.may_find((finish.response_id, finish.model, *more, *words)):
         return finish  # nearly always
     redacted: dict[str, Any] = {
-        "response_id": redactor.redact_values(finish.response_id),
-        "model": redactor.redact_values(finish.model),
-        "error": None if finish.error is None else http_errors.redacted_error(finish.error, redactor),
-        "provider_metadata": redactor.redact_values(finish.provider_metadata, names=True),
-        "edits": redactor.redact_values(finish.edits),
-        "explanation": redactor.redact_values(finish.explanation),
-        "dropped": redactor.redact_values(finish.dropped),
+        name: redactor.redact_values(getattr(finish, name), names=name == "provider_metadata")
+        for name in ("response_id", "model", "provider_metadata", "edits", "explanation", "dropped")
     }
+    if finish.error is not None:
+        redacted["error"] = http_errors.redacted_error(finish.error, redactor)
     if reason is not None and (raw := redactor.redact_values(reason.raw)) != reason.raw:
         redacted["reason"] = replace(reason, raw=raw)
     if usage is not None and (report := redactor.redact_values(usage.raw, names=True)) != usage.raw:
@@ -807,32 +797,25 @@ def _ids(event: Mapping[str, Any], place: str = "") -> Iterator[tuple[str, str]]
 
 def _described(output: StreamOutput) -> str:
     match output:
-        case TextPart(value=value):
-            return f"text of {len(value)}"
-        case ThinkingPart(value=value):
-            return f"thinking of {len(value)}"
+        case TextPart(value=value) | ThinkingPart(value=value):
+            return f"{'text' if isinstance(output, TextPart) else 'thinking'} of {len(value)}"
         case ToolCallPart(call_id=call_id, input=given):
             return f"tool call {_shown(call_id)} with {len(given)} arguments"
         case DataPart(mime_type=mime_type, data=data):
             return f"data {_shown(mime_type)} of {len(data)} bytes"
         case Unmapped():
             return "no part"
-        case Finish():
-            return _end(output)
-
-
-def _end(finish: Finish) -> str:
-    reason, usage = finish.reason, finish.usage
-    words = [f"end {finish.outcome.value}"]
-    if reason is not None:
-        words.append(f"{reason.unified.value} ({_shown(reason.raw)})" if reason.raw else reason.unified.value)
-    if usage is not None:
-        words.append(f"tokens {usage.input_tokens} in, {usage.output_tokens} out")
-    if finish.error is not None:
-        words.append(type(finish.error).__name__)
-    if finish.dropped:
-        words.append(f"unread {' '.join(finish.dropped[:_MOST_UNREAD])}")
-    return " ".join(words)
+        case Finish(outcome=outcome, reason=reason, usage=usage, error=error):
+            words = [f"end {outcome.value}"]
+            if reason is not None:
+                words += [reason.unified.value, *([f"({_shown(reason.raw)})"] if reason.raw else [])]
+            if usage is not None:
+                words.append(f"tokens {usage.input_tokens} in, {usage.output_tokens} out")
+            if error is not None:
+                words.append(type(error).__name__)
+            if output.dropped:
+                words.append(f"unread {' '.join(output.dropped[:_MOST_UNREAD])}")
+            return " ".join(words)
 
 
 _MOST_UNREAD: Final = 20
@@ -925,21 +908,17 @@ async def _asked_file(own: GatewayConfiguration, address: str) -> DataPart | str
         async with aclosing(HTTPAnswer(await connections.send(head, b"", None), head)) as answer:
             if answer.status in _REDIRECTS and "location" in answer.fields:
                 return answer.fields["location"]
-            return await _file_in(answer)
-
-
-async def _file_in(answer: HTTPAnswer) -> DataPart:
-    if answer.status != 200:
-        raise _NotFetchedError(f"HTTP {answer.status}")
-    if answer.fields.get("content-encoding", "identity") != "identity":
-        raise _NotFetchedError("it is compressed, although the request did not ask for that")
-    said = bare_media_type(answer.fields.get("content-type", ""))
-    if said == "text/html":
-        raise _NotFetchedError("it is a web page")
-    data = await answer.start(MOST_FILE_BYTES + 1)
-    if len(data) > MOST_FILE_BYTES:
-        raise _NotFetchedError(f"it has more than {MOST_FILE_BYTES:,} bytes")
-    return DataPart(data, sniff(data) or said or "application/octet-stream")
+            if answer.status != 200:
+                raise _NotFetchedError(f"HTTP {answer.status}")
+            if answer.fields.get("content-encoding", "identity") != "identity":
+                raise _NotFetchedError("it is compressed, although the request did not ask for that")
+            said = bare_media_type(answer.fields.get("content-type", ""))
+            if said == "text/html":
+                raise _NotFetchedError("it is a web page")
+            data = await answer.start(MOST_FILE_BYTES + 1)
+            if len(data) > MOST_FILE_BYTES:
+                raise _NotFetchedError(f"it has more than {MOST_FILE_BYTES:,} bytes")
+            return DataPart(data, sniff(data) or said or "application/octet-stream")
 
 
 async def _checked_address(base_url: str, address: str) -> str:
