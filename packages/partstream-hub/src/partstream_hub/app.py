@@ -73,10 +73,10 @@ def hub_app(providers: Providers, store: HubStore, settings: HubSettings | None 
         admission=HubAdmission(hub, policy),
     )
     application = ServingApp({ROUTES: routed, **named}, serving, protocols)
-    application.add_lifetime(worker)
+    application.lifetimes.append(worker)
     if policy is not None:
-        application.add_lifetime(policy)
-    application.add_lifetime(Retention(worker.use_store))
+        application.lifetimes.append(policy)
+    application.lifetimes.append(Retention(worker.use_store))
     routes = _HubRoutes(application, hub)
     application.add_route("GET", ME, routes.me)
     application.add_route("POST", JOIN, routes.join, is_open=True, most_bytes=_MOST_BYTES)

@@ -376,7 +376,7 @@ def test_a_wire_with_an_event_for_it_sends_that_after_a_longer_silence():
 def test_a_server_that_is_stopped_refuses_new_answers_and_says_so():
     async def run():
         application = app(Driven(silent))
-        application.begin_drain()
+        application.is_draining = True
         reply = await ask(application, CHAT, body())
         assert reply.status == 503
         assert reply.headers["retry-after"] == "1"

@@ -106,8 +106,8 @@ async def live(application) -> list[str]:
 def test_what_lives_with_the_server_starts_before_the_first_request_and_stops_after_the_last(caplog):
     notes: list[str] = []
     application = server()
-    application.add_lifetime(Noting("first", notes))
-    application.add_lifetime(Noting("second", notes))
+    application.lifetimes.append(Noting("first", notes))
+    application.lifetimes.append(Noting("second", notes))
     assert asyncio.run(live(application)) == ["lifespan.startup.complete", "lifespan.shutdown.complete"]
     assert notes == ["first starts", "second starts", "second stops", "first stops"]
     assert "Noting could not be stopped" in caplog.text
@@ -115,6 +115,6 @@ def test_what_lives_with_the_server_starts_before_the_first_request_and_stops_af
 
 def test_a_server_does_not_start_without_what_lives_with_it():
     application = server()
-    application.add_lifetime(Noting("first", [], fails=True))
+    application.lifetimes.append(Noting("first", [], fails=True))
     with pytest.raises(OSError, match="no room"):
         asyncio.run(live(application))

@@ -455,7 +455,7 @@ class HubPage:
         app.add_route("GET", PAGE, _frame(frame_html), is_open=True, title="The page of the hub")
         app.add_route("GET", JOIN, _frame(join_html), is_open=True)
         app.add_route("GET", CONTENT, self._content)
-        app.add_lifetime(self)
+        app.lifetimes.append(self)
 
     async def start(self) -> None:
         """Opens nothing: most workers show no page."""

@@ -127,17 +127,13 @@ class ServingApp(ServerState):
         route = serving.OwnerRoute(handler, is_open, most_bytes, title)
         self.owner_routes.setdefault(path, {})[method] = route
 
-    def add_lifetime(self, lifetime: serving.Lifetime) -> None:
-        """Starts something before the first request, and stops it after the last response, by ASGI's lifespan."""
-        self.lifetimes.append(lifetime)
-
     async def start(self) -> None:
-        """Starts what was added, each after those before it; the first that cannot start raises its error."""
+        """Starts the lifetimes, each after those before it; the first that cannot start raises its error."""
         for one in self.lifetimes:
             await one.start()
 
     async def stop(self) -> None:
-        """Stops what was added, each before those before it; the log says which of them fails."""
+        """Stops the lifetimes, each before those before it; the log says which of them fails."""
         for one in reversed(self.lifetimes):
             try:
                 await one.stop()
@@ -147,10 +143,6 @@ class ServingApp(ServerState):
     def trace_answers(self, start: StartTrace) -> None:
         """Traces every request for a response from now on."""
         self.start_trace = start
-
-    def begin_drain(self) -> None:
-        """Refuses new answers from now on, with 503 and `connection: close`; `/readyz` answers 503."""
-        self.is_draining = True
 
     async def __call__(self, scope: requests.Scope, receive: requests.Receive, send: requests.Send) -> None:
         """Serves one connection of ASGI: a request, a WebSocket, or the life of the application.
@@ -190,7 +182,7 @@ class ServingApp(ServerState):
                 await send({"type": "lifespan.startup.failed", "message": str(error)})
                 raise
             await send({"type": "lifespan.startup.complete"})
-        self.begin_drain()
+        self.is_draining = True
         self.stop_answers()
         await self.stop()
         await send({"type": "lifespan.shutdown.complete"})

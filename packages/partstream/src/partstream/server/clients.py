@@ -136,8 +136,6 @@ class UnusableTokenError(CallerError):
 
     def __init__(self, where: str, got: str, expected: str) -> None:
         super().__init__(f"{where}: got {got}, expected {expected}")
-        self.where = where
-        self.expected = expected
 
 
 @dataclass(frozen=True, slots=True)

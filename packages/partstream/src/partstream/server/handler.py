@@ -97,6 +97,8 @@ class ServerState:
         thinking: The state of thinking that clients of some wires cannot return; None before there is any.
         large: Held while a large request is read.
         requests: How many requests are being read or answered.
+        is_draining: Whether new answers are refused, with 503 and `connection: close`; `/readyz` answers 503 then.
+        lifetimes: What starts before the first request, and stops after the last response, by ASGI's lifespan.
     """
 
     def __init__(

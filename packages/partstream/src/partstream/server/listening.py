@@ -31,16 +31,10 @@ run as far ahead. An answer seldom has that many."""
 
 
 class CannotListenError(CallerError):
-    """The address cannot be used, or another program has it.
-
-    `reason` is the system's; `is_in_use` says that another program has the port.
-    """
+    """The address cannot be used; `is_in_use` says that another program has the port."""
 
     def __init__(self, host: str, port: int, reason: str, *, is_in_use: bool = False) -> None:
         super().__init__(f"cannot listen on {shown_host(host)}:{port}: {reason}")
-        self.host = host
-        self.port = port
-        self.reason = reason
         self.is_in_use = is_in_use
 
 
@@ -66,12 +60,23 @@ def listening_sockets(host: str, port: int, peer_seconds: float) -> list[socket.
     Raises:
         CannotListenError: The system refuses.
     """
+    seconds = max(1, round(peer_seconds / (_PROBES + 1)))
+    options = {"TCP_KEEPIDLE": seconds, "TCP_KEEPINTVL": seconds, "TCP_KEEPCNT": _PROBES}
+    options["TCP_USER_TIMEOUT"] = round(peer_seconds * 1000)
     with ExitStack() as undo:
         opened: list[socket.socket] = []
         for family, _, _, _, address in _addresses(host, port):
             # With its protocol: asyncio looks at it before it lets small pieces go at once (TCP_NODELAY).
             listener = undo.enter_context(socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP))
-            _set_options(listener, peer_seconds)
+            if sys.platform != "win32":  # there, the option would let two programs share a port
+                listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            if family == socket.AF_INET6:
+                listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BUFFER)
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+            for name, value in options.items():
+                if hasattr(socket, name):  # each system has its own set of them
+                    listener.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
             taken = opened[0].getsockname()[1] if opened else port
             try:
                 listener.bind((address[0], taken, *address[2:]))
@@ -93,24 +98,6 @@ def _addresses(host: str, port: int) -> list[tuple[socket.AddressFamily, int, in
         raise CannotListenError(host, port, getattr(error, "strerror", None) or str(error)) from error
     unique = {address: (family, kind, number, name, address) for family, kind, number, name, address in found}
     return list(unique.values())  # type: ignore[arg-type] # the stubs allow addresses without an IP version
-
-
-def _set_options(listener: socket.socket, peer_seconds: float) -> None:
-    if sys.platform != "win32":  # there, the option would let two programs share a port
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    if listener.family == socket.AF_INET6:
-        listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BUFFER)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-    seconds = max(1, round(peer_seconds / (_PROBES + 1)))
-    for name, value in (
-        ("TCP_USER_TIMEOUT", round(peer_seconds * 1000)),
-        ("TCP_KEEPIDLE", seconds),
-        ("TCP_KEEPINTVL", seconds),
-        ("TCP_KEEPCNT", _PROBES),
-    ):
-        if hasattr(socket, name):  # each system has its own set of them
-            listener.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
 
 
 def allow_files(count: int) -> None:

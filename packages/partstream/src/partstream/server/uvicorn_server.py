@@ -150,7 +150,7 @@ class HttpServer(uvicorn.Server):
             raise StoppedAtOnceError
 
     async def _drain(self) -> None:
-        self._application.begin_drain()
+        self._application.is_draining = True
         if self._application.open_answers:
             self._on_drain(self._application.open_answers)
         draining = asyncio.create_task(self._application.drain(self._drain_seconds))
