@@ -91,7 +91,7 @@ class _AttemptProgress(ForwardingProgress):
             await waiting
 
     def finish(self, finish: Finish, /) -> None:
-        self.attempt_ended(finish)
+        self.last = finish
 
 
 # ---- Circuits ----
@@ -508,7 +508,7 @@ class RoutedProvider(LanguageModelChatProvider):
                 return
         if failure is None:
             raise UpstreamsBusyError(model.id, selection.shortest_wait(self._now()) or 0.0)
-        failure.progress.answered()
+        failure.progress.ended()
         raise failure.error
 
     async def provide_token_count(
@@ -576,7 +576,7 @@ class RoutedProvider(LanguageModelChatProvider):
             attempt.ended(blame_of(reported), self._now())
         else:
             attempt.circuit.completed(attempt)
-        progress.answered()
+        progress.ended()
         return None
 
     def _failed(self, attempt: Attempt, answer: _Answer, failure: _Failure) -> _Failure:
@@ -588,7 +588,7 @@ class RoutedProvider(LanguageModelChatProvider):
         attempt.ended(blame, self._now())
         may_help = blame.is_of_upstream or isinstance(failure.error, errors.ContextLengthExceededError)
         if failure.progress.has_begun or not may_help:
-            failure.progress.answered()
+            failure.progress.ended()
             raise failure.error
         return failure
 

@@ -163,9 +163,9 @@ def test_a_progress_that_takes_no_end_gets_the_same_parts():
 def test_what_an_attempt_said_is_not_told_of_another_one_that_said_nothing():
     told = EndedAnswer()
     end = ForwardingProgress(told)
-    end.attempt_ended(Finish(Outcome.FAILED, response_id="resp_1", error=UpstreamFailureError("busy")))
+    end.last = Finish(Outcome.FAILED, response_id="resp_1", error=UpstreamFailureError("busy"))
     error = UpstreamHTTPError(500)
-    end.failed(error)
+    end.ended(error)
     assert told.finishes == [Finish(Outcome.FAILED, error=error)]
 
 
@@ -174,6 +174,6 @@ def test_an_error_in_the_words_of_the_house_keeps_what_the_upstream_said_beside_
     end = ForwardingProgress(told)
     said, raised = UpstreamFailureError("too long"), ContextLengthExceededError("Text")
     raised.__cause__ = said
-    end.attempt_ended(Finish(Outcome.FAILED, response_id="resp_1", error=said))
-    end.failed(raised)
+    end.last = Finish(Outcome.FAILED, response_id="resp_1", error=said)
+    end.ended(raised)
     assert told.finishes == [Finish(Outcome.FAILED, response_id="resp_1", error=raised)]

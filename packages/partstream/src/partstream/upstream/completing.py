@@ -136,7 +136,7 @@ class Completing:
                 if last is None or (last.reason is not None and last.reason.unified is not UnifiedFinishReason.STOP):
                     raise
                 # Nothing belongs at the cursor: the answer is complete.
-                question.progress.attempt_ended(replace(last, outcome=Outcome.COMPLETED, error=None))
+                question.progress.last = replace(last, outcome=Outcome.COMPLETED, error=None)
             except errors.LanguageModelError as error:
                 if way is tried[-1] or not question.may_be_asked_again or not refuses(error):
                     raise

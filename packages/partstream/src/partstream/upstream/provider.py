@@ -227,15 +227,15 @@ class GatewayProvider(LanguageModelChatProvider):
             said = with_facts(str(error), error)
             if self.configuration.errors is ErrorMode.REJECT:
                 _logger.debug("%s could not answer: %s", question.shown_model_id, said)  # the hosts say it to people
-                progress.failed(error)
+                progress.ended(error)
                 raise
             told = "%s could not answer, which a text of the answer says: %s"
             _logger.error(told, question.shown_model_id, said)  # noqa: TRY400
             progress.report(error_text(error, has_begun=progress.has_begun))
-            progress.failed(error)
+            progress.ended(error)
             return
         if not question.token.is_cancellation_requested:
-            progress.answered()
+            progress.ended()
 
     async def _ask(self, model: LanguageModelChatInformation, question: ModelCall) -> None:
         """Asks a model, and its fallback models where it fails; completions in the ways that the server has for them.

@@ -596,7 +596,7 @@ class AttemptReport:
             finish.error.calls = tuple((one.call_id, one.name, one.arguments) for one in seen)
         if self._unmapped:
             finish = replace(finish, dropped=(*finish.dropped, *self._unmapped))
-        self._progress.attempt_ended(finish)
+        self._progress.last = finish
         self._log_end(finish)
         if finish.error is None and self._state is not None:
             # Before the usage, which consumers take for the last part.
@@ -678,26 +678,16 @@ class ForwardingProgress:
         if self._waiting is not None:
             self._waiting.wait(reason, seconds)
 
-    def attempt_ended(self, finish: Finish) -> None:
-        """Takes the end of one attempt; another may follow."""
-        self.last = finish
-
-    def answered(self) -> None:
-        """Passes on the end of the last attempt, if it had one."""
-        if self.last is not None:
-            self._tell(self.last)
-
-    def failed(self, error: LanguageModelError) -> None:
-        """Reports that the answer fails with `error`, and the other facts about its end."""
+    def ended(self, error: LanguageModelError | None = None) -> None:
+        """Passes on the end of the last attempt, if it had one; or that the answer fails, with its other facts."""
         last = self.last
-        # An attempt that got no response at all says nothing; what is kept then is of the attempt before it.
-        if last is None or last.error is None or last.error not in (error, error.__cause__):
-            last = Finish(Outcome.FAILED)
-        self._tell(replace(last, error=error))
-
-    def _tell(self, finish: Finish) -> None:
-        if self._finishing is not None:
-            self._finishing.finish(finish)
+        if error is not None:
+            # An attempt that got no response at all says nothing; what is kept then is of the attempt before it.
+            if last is None or last.error is None or last.error not in (error, error.__cause__):
+                last = Finish(Outcome.FAILED)
+            last = replace(last, error=error)
+        if last is not None and self._finishing is not None:
+            self._finishing.finish(last)
 
 
 # ---- Refused fields ----
