@@ -107,7 +107,7 @@ class ModelCatalogue:
         A provider is waited for until it has listed its models once, or could not; then for a moment, and where it has
         failed for these seconds: one that hangs must not hold up those who ask the others.
         """
-        if asked := [(one, one.asking()) for one in self._lists if one.is_to_be_asked()]:
+        if asked := [(one, task) for one in self._lists if (task := one.wanted()) is not None]:
             new = [task for one, task in asked if one.is_new]
             known = [task for one, task in asked if not one.is_new and (seconds or one.failure is None)]
             for tasks, most in ((new, None), (known, seconds or _AGAIN_SECONDS)):
@@ -143,7 +143,7 @@ class ModelCatalogue:
                     if visible is None or visible({model_id: found}):
                         return found
             failures = [one.failure for one in self._lists if one.failure is not None]
-            if not failures and not any(one.is_to_be_asked() for one in self._lists):
+            if not failures and not any(one.wanted() for one in self._lists):
                 break
         if failures:
             raise failures[0]
@@ -175,19 +175,13 @@ class _ProviderList:
         """Whether the provider has neither listed its models yet, nor failed to."""
         return self._known_change is None and self.failure is None
 
-    def is_to_be_asked(self) -> bool:
-        """Whether a request has to wait for the list. One that is only old is renewed meanwhile."""
-        if self._known_change != self._changes:
-            return True
-        if asyncio.get_running_loop().time() - self._asked_at >= self._seconds:
-            self.asking()
-        return False
-
-    def asking(self) -> asyncio.Task[None]:
-        """The task that asks the provider, once for all requests that wait."""
-        if self._asking is None:
-            self._asking = asyncio.get_running_loop().create_task(self._ask())
-        return self._asking
+    def wanted(self) -> asyncio.Task[None] | None:
+        """What asks the provider, once for all requests, where they wait for the list; one that is only old is renewed
+        meanwhile."""
+        loop, is_changed = asyncio.get_running_loop(), self._known_change != self._changes
+        if self._asking is None and (is_changed or loop.time() - self._asked_at >= self._seconds):
+            self._asking = loop.create_task(self._ask())
+        return self._asking if is_changed else None
 
     async def _ask(self) -> None:
         self._asked_at, change = asyncio.get_running_loop().time(), self._changes
@@ -200,11 +194,10 @@ class _ProviderList:
         except BaseException as error:
             if is_cancellation_of_ours(error):
                 raise
-            self._known_change = None
-            said = str(error) if isinstance(error, LanguageModelError) else type(error).__name__
-            told = f"the provider {self.name} could not list its models: {said}"
-            self.failure = error if isinstance(error, LanguageModelError) else LanguageModelError(told)
-            _logger.warning("the provider %s could not list its models: %s", self.name, said)
+            failure = error if isinstance(error, LanguageModelError) else None
+            told = f"the provider {self.name} could not list its models: {failure or type(error).__name__}"
+            self.failure, self._known_change = failure or LanguageModelError(told), None
+            _logger.warning("%s", told)
         finally:
             self._asking = None
 
