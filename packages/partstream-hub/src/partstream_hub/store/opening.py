@@ -75,16 +75,17 @@ class _Sqlite(HubStore):
     def run(self, action: Callable[[Transaction], Result], access: Access = Access.WRITE) -> Result:
         with self._lock:
             try:
-                return self._run(action, access, _PATIENT)
+                return self._run(self._connected(), action, access, _PATIENT)
             except (sqlite3.Error, OSError) as error:
                 raise self._explained(error) from error
 
     def run_at_once(self, action: Callable[[Transaction], Result]) -> Result | None:
         # Unless another thread or process writes now.
-        if self._connection is None or not self._lock.acquire(blocking=False):
+        connection = self._connection
+        if connection is None or not self._lock.acquire(blocking=False):
             return None
         try:
-            return self._run(action, Access.WRITE, _AT_ONCE) if self._is_in_its_place() else None
+            return self._run(connection, action, Access.WRITE, _AT_ONCE) if self._is_in_its_place() else None
         except (sqlite3.Error, OSError):
             return None
         finally:
@@ -105,8 +106,13 @@ class _Sqlite(HubStore):
             if connection is not None:
                 connection.close()
 
-    def _run(self, action: Callable[[Transaction], Result], access: Access, waits: Mapping[str, str]) -> Result:
-        connection = self._connected()
+    def _run(
+        self,
+        connection: sqlite3.Connection,
+        action: Callable[[Transaction], Result],
+        access: Access,
+        waits: Mapping[str, str],
+    ) -> Result:
         of_access, begin = _AROUND[access]
         for name, value in (*waits.items(), *of_access.items()):
             if self._set.get(name) != value:

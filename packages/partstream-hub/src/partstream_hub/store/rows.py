@@ -13,6 +13,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -218,6 +219,7 @@ COUNTS: Final = ("input_tokens", "output_tokens", "cached_tokens", "cache_write_
 _LOST_FIELDS: Final = (
     "answer_id", "time", "key_id", "person", "team", "model", "provider", "upstream_model", "client", "session", "wire",
 )  # fmt: skip
+_lost_values: Final = attrgetter(*_LOST_FIELDS)
 LEDGER: Final[Mapping[str, Callable[[Any], object]]] = {
     "answer_id": str,
     "time": lambda time: as_amount(time, checks.LAST_TIME) or 0.0,
@@ -308,7 +310,7 @@ class IncompleteBatchError(Exception):
 
 def carry_out(work: Transaction, worker: str, batch: Batch, also: Collection[int] = ()) -> BatchResult:
     """Ends, extends and begins answers, in this order; see :meth:`partstream_hub.store.store.HubStore.carry_out`."""
-    if work.changes_tables_together and (granted := _reserved_whole(work, worker, batch)) is not None:
+    if (granted := _reserved_whole(work, worker, batch)) is not None:
         return BatchResult((), (granted,))
     known, changes = batch.windows, _Changes()
     rules = {need.rule.id: need.rule for one in batch.reserves for need in one.needs}
@@ -339,25 +341,31 @@ def _begun(worker: str, reserve: Reserve, granted: Granted) -> tuple[object, ...
     windows, row = granted.windows, reserve.row
     money = next((windows[one.rule.id] for one in reserve.needs if one.rule.unit is BudgetUnit.MONEY), None)
     amounts = _text_of_amounts({window: granted.amounts[rule] for rule, window in windows.items()})
-    return row.answer_id, worker, amounts, money, dumps([getattr(row, name) for name in _LOST_FIELDS]).decode()
+    return row.answer_id, worker, amounts, money, dumps(_lost_values(row)).decode()
 
 
 def _reserved_whole(work: Transaction, worker: str, batch: Batch) -> Granted | None:
-    """Reserves all that a single answer needs with one question to a database that takes it; None where it does not get
-    that, for whichever reason, or the batch is another one: then nothing has happened."""
+    """Reserves all that a single answer needs, in the shortest way; None where it does not get that, for whichever
+    reason, or the batch is another one: then nothing has happened."""
     if batch.ended or batch.extends or len(batch.reserves) != 1 or not batch.reserves[0].is_whole:
         return None
     (reserve,) = batch.reserves
     amounts = {need.rule.id: need.amount for need in reserve.needs}
     granted = Granted({rule: batch.windows[rule] for rule in amounts}, amounts)
-    pairs = [value for rule, amount in amounts.items() for value in (batch.windows[rule], amount)]
-    statement = _reserving(work.clock, len(amounts))
-    return granted if work.whole(statement, (*pairs, *_begun(worker, reserve, granted))) else None
+    added = [value for rule, amount in amounts.items() for value in (batch.windows[rule], amount)]
+    begun = _begun(worker, reserve, granted)
+    if work.changes_tables_together:
+        found = work.whole(_reserving("reserve whole", len(amounts), work.clock), (*added, *begun))
+    else:
+        now = work.now()
+        work.run(_reserving("add where all have room", len(amounts)), (*added, now, now))
+        found = work.rows(SQL["enter what was added"], (*begun, len(amounts)))
+    return granted if found else None
 
 
 @cache
-def _reserving(clock: str, count: int) -> str:
-    return SQL["reserve whole"].format(rows=", ".join(["(?, ?)"] * count), clock=clock, count=count)
+def _reserving(name: str, count: int, clock: str = "") -> str:
+    return SQL[name].format(rows=", ".join(["(?, ?)"] * count), clock=clock, count=count)
 
 
 def _inserting(table: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> Query:
