@@ -117,8 +117,11 @@ def _read_fields(
 ) -> dict[str, Field[Any]]:
     """The fields of the classes that a class inherits from, and its own, as the standard library reads them."""
     # Without a text for people, the standard library would make one of the signature, which takes longer than the rest.
-    body = {"__module__": module, "__annotations__": kinds, "__doc__": "fields", **given}
+    # Without texts for the types, it does not look for `ClassVar` and others of its own in them.
+    body = {"__module__": module, "__annotations__": dict.fromkeys(kinds, object), "__doc__": "fields", **given}
     plain: Any = dataclasses.dataclass(init=False, repr=False, eq=False, kw_only=kw_only)(type("", (), body))
+    for name, one in getattr(plain, _FIELDS).items():
+        one.type = kinds[name]
     read: dict[str, Field[Any]] = {}
     for one in (*cls.__mro__[:0:-1], plain):
         read |= getattr(one, _FIELDS, {})
