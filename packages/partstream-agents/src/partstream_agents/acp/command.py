@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 import click
 
-from partstream.cli.options import gateway_of, upstream_options
+from partstream.cli.options import configuration_of, gateway_of, upstream_options
 from partstream.cli.provider_source import check_beside_provider, log_as_wanted, reloaded
 from partstream.codec.checks import replace
 from partstream.codec.system import CACHE
@@ -95,7 +95,7 @@ async def _serve(source: str | None, model_id: str | None, *, keeps: bool, optio
 
 
 def _server(model_id: str | None, ledger: Ledger, options: dict[str, Any]) -> tuple[str, LanguageModelChatProvider]:
-    gateway = gateway_of(defaults={"thinking": ThinkingMode.PART.value}, **options)
+    gateway = gateway_of(configuration_of(defaults={"thinking": ThinkingMode.PART.value}, **options))
     named = model_id or gateway.selection.default
     can = LanguageModelChatCapabilities(image_input=True, tool_calling=True)  # what is not so, the server refuses
     information = None

@@ -17,7 +17,7 @@ from rich.markup import escape
 
 from partstream.cli.captures import KEPT, ChatCaptures, chat_captures
 from partstream.cli.console import MOMENTS, StreamRenderer, make_console, saying_that_it_waits, usage_line
-from partstream.cli.options import gateway_of, upstream_options
+from partstream.cli.options import configuration_of, gateway_of, upstream_options
 from partstream.cli.provider_source import check_beside_provider, log_as_wanted, provider_option, reloaded
 from partstream.cli.terminal import ExitCode
 from partstream.codec.checks import dataclass, field, replace
@@ -455,7 +455,7 @@ def command(
 def _configuration(
     model_id: str | None, timeout_first_event: float | None, mode: ThinkingMode, options: dict[str, Any]
 ) -> GatewayConfiguration:
-    gateway = gateway_of(defaults={"thinking": mode.value}, **options)
+    gateway = gateway_of(configuration_of(defaults={"thinking": mode.value}, **options))
     named = model_id or gateway.selection.default
     return replace(
         gateway,

@@ -14,7 +14,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from partstream.cli.console import make_console, waiting_for
-from partstream.cli.options import gateway_of, server_options
+from partstream.cli.options import configuration_of, gateway_of, server_options
 from partstream.cli.provider_source import check_beside_provider, load, log_as_wanted, provider_option
 from partstream.cli.terminal import ExitCode
 from partstream.codec.json_codec import dumps
@@ -86,7 +86,7 @@ def command(
     given = {"allowModels": list(allow), "denyModels": list(deny), "limitPolicy": limit_policy}
     places = {"allowModels": "--allow", "denyModels": "--deny", "limitPolicy": "--limit-policy"}
     more = {name: RawValue(value, places[name]) for name, value in given.items() if value}
-    configuration = gateway_of(more, **options)
+    configuration = gateway_of(configuration_of(more, **options))
     selection = configuration.selection
     try:
         models = asyncio.run(_offered(configuration, details))

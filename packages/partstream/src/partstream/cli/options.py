@@ -93,15 +93,13 @@ server_options: Final = _options(_OF_ANSWERS)
 """Adds the same options to a command that shows no answer: its help leaves out those about answers."""
 
 
-def gateway_of(
-    more: Mapping[str, RawValue] | None = None, *, defaults: Mapping[str, Any] | None = None, **options: Any
-) -> GatewayConfiguration:
-    """The upstream that the options and all other places name; takes and raises as :func:`configuration_of`.
+def gateway_of(configuration: Configuration) -> GatewayConfiguration:
+    """The upstream of a configuration.
 
     Raises:
         UsageError: There is no base URL.
+        UnusableConfigurationError: A setting is invalid.
     """
-    configuration = configuration_of(more, defaults=defaults, **options)
     if "baseUrl" not in configuration.resolved.values:
         odd = "".join(f"; {note}" for note in configuration.resolved.notes)
         names = ", ".join(map(shown_name, configuration.profiles))

@@ -150,10 +150,11 @@ class ServedProviders:
 
         ledger, counters = self._opened_ledger(), Counters()
         for profile in profiles:
-            if "command" in configuration_of(profile=profile, header_variables=()).resolved.values:
+            configuration = configuration_of(profile=profile, header_variables=(), defaults={"callIdPrefix": ""})
+            if "command" in configuration.resolved.values:
                 self.add_source(f"{PROFILE_SOURCE}{profile}")
                 continue
-            gateway = gateway_of(profile=profile, header_variables=(), defaults={"callIdPrefix": ""})
+            gateway = gateway_of(configuration)
             # A client reads the status; an error as text would be an answer of the model to it.
             served = replace(gateway, errors=ErrorMode.REJECT, cache_folder=CACHE.path())
             name = profile or urlsplit(gateway.base_url).hostname or "server"
