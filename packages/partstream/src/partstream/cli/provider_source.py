@@ -12,7 +12,6 @@ import click
 from partstream.cli.terminal import ExitCode
 from partstream.plugins import PACKAGES, MissingPackageError
 from partstream.runtime.progress import fault_of
-from partstream.runtime.project_templates import requirements_of
 from partstream.runtime.provider_files import ProviderLoader, ProviderNotFoundError, ReloadedProvider, SourceLoader
 
 if TYPE_CHECKING:
@@ -95,6 +94,8 @@ def _named(source: str, loader: ProviderLoader, make: Callable[[], _Made]) -> _M
         fault = fault_of(error, loader.file)
         said = f"{source}: {fault}" if fault.place is None else str(fault)
         module = (error.name or "").partition(".")[0] if isinstance(error, ModuleNotFoundError) else ""
+        from partstream.runtime.project_templates import requirements_of  # noqa: PLC0415 - for an error alone
+
         if missing := requirements_of(module):
             said += f"; install it: python -m pip install {' '.join(map(shlex.quote, missing))}"
         elif (package := module.replace("_", "-")) in PACKAGES:

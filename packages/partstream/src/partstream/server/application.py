@@ -32,9 +32,9 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from partstream.codec.checks import refuse
 from partstream.codec.json_codec import JSONDecodeError, dumps, loads
+from partstream.codec.system import LazyModule
 from partstream.errors import PartstreamError
 from partstream.lm.provider import LanguageModelChatProvider
-from partstream.pages.document import FRAMED, HEADERS, HTML, Hashes, document, resource, text
 from partstream.protocols.failures import FailureKind, ServedFailure
 from partstream.protocols.protocol import Protocol, loadable_protocols
 from partstream.protocols.serve import ResolvedReferences, SocketConversation, SocketTurn
@@ -45,7 +45,10 @@ from partstream.server.handler import RequestHandler, ServerState
 from partstream.server.replies import Head, json_headers
 
 if TYPE_CHECKING:
+    from partstream.pages import document as pages
     from partstream.server.tracing import StartTrace
+else:
+    pages = LazyModule("partstream.pages.document")
 
 _logger = logging.getLogger("partstream.serving")
 
@@ -437,7 +440,6 @@ SHOWN_CLIENTS: Final = ("codex", "claude", "opencode", "copilot-cli", "qwen-code
 _MOST_MODELS: Final = 100
 _TITLE: Final = "Partstream is running"
 _ROOT: Final = "<span data-root></span>"
-_HEADERS: Final = (*HEADERS, FRAMED, ("vary", "accept"))
 
 
 def front_page(state: ServerState) -> serving.OwnerHandler:
@@ -445,16 +447,17 @@ def front_page(state: ServerState) -> serving.OwnerHandler:
     greeting = next(filter(None, (one.greeting for one in state.protocols.values())), _TITLE).encode()
 
     async def show(request: requests.RequestHead, _body: bytes, _nobody: Caller) -> serving.OwnerReply:
+        headers = (*pages.HEADERS, pages.FRAMED, ("vary", "accept"))
         if "text/html" not in request.headers.get("accept", ""):
-            return serving.OwnerReply(greeting, "text/plain; charset=utf-8", headers=_HEADERS)
+            return serving.OwnerReply(greeting, "text/plain; charset=utf-8", headers=headers)
         try:
             models = tuple(await state.models_for(state.authenticated(request.headers)))
         except requests.RequestFailedError:  # a stranger, who reads the page all the same
             models = None
         shown = ((state.protocols[name].shown_title, path) for name, path in state.base_paths.items())
-        pages = ((path, methods.get("GET")) for path, methods in state.owner_routes.items())
-        html = front_html(shown, models, ((path, one.title) for path, one in pages if one is not None and one.title))
-        return serving.OwnerReply(html.encode(), HTML, headers=_HEADERS)
+        opened = ((path, methods.get("GET")) for path, methods in state.owner_routes.items())
+        html = front_html(shown, models, ((path, one.title) for path, one in opened if one is not None and one.title))
+        return serving.OwnerReply(html.encode(), pages.HTML, headers=headers)
 
     return show
 
@@ -464,7 +467,7 @@ def front_html(
 ) -> str:
     """The page: of each wire the title for people and the path of a client's base URL, the ids of the models that the
     reader may use, None for one without a key, and the paths and titles of further pages."""
-    titles: dict[str, list[str]] = {}
+    text, titles = pages.text, dict[str, list[str]]()
     for title, path in wires:
         titles.setdefault(path, []).append(title)
     urls = "".join(
@@ -491,5 +494,5 @@ def front_html(
         "settings into the client's own file.</p>\n"
         f"{f'<h2>Pages</h2><ul>{ways}</ul>' if ways else ''}</main>"
     )
-    style, script = resource("partstream.server", "front.css"), resource("partstream.server", "front.js")
-    return document(_TITLE, body, Hashes(), styles=(style,), scripts=(script,))
+    style, script = (pages.resource("partstream.server", f"front.{kind}") for kind in ("css", "js"))
+    return pages.document(_TITLE, body, pages.Hashes(), styles=(style,), scripts=(script,))

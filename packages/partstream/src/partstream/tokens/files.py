@@ -21,7 +21,6 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from io import BytesIO
 from typing import Final, Literal, NamedTuple, TypeAlias
-from zipfile import BadZipFile, ZipFile
 
 from partstream.tokens.families import longest_match
 
@@ -354,6 +353,8 @@ def _of_archive(_family: str, media_type: str, data: bytes | None) -> FileBound:
     if data.count(b"PK\x01\x02") > _MOST_ENTRIES:
         return _of_any_length("", media_type, data)
     if data.startswith(b"PK"):
+        from zipfile import BadZipFile, ZipFile  # noqa: PLC0415 - few requests have one
+
         try:
             with ZipFile(BytesIO(data)) as archive:
                 size += sum(entry.file_size for entry in archive.filelist)
