@@ -29,7 +29,7 @@ def information(document, model_id: str, selection: ModelSelection | None = None
 
 
 def summary(document, model_id: str) -> str:
-    return summary_of(read_catalogue(document).entries[model_id].record, LimitSettings())
+    return summary_of(read_catalogue(document).entries[model_id].record)
 
 
 def test_a_model_that_declares_all_is_shown_with_all():

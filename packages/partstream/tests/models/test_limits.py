@@ -66,7 +66,6 @@ def test_every_number_says_where_it_is_from():
     assert str(known.max_output_tokens) == "16384 (default: default_output_tokens)"
     unknown = limits_of(ModelRecord("m"), LimitSettings())
     assert str(unknown.max_input_tokens) == "128000 (default: default_input_tokens)"
-    assert unknown.context_window is None
 
 
 def test_what_a_person_says_stands_whatever_the_list_says():

@@ -375,7 +375,7 @@ def test_an_odd_value_anywhere_in_what_says_models_is_a_record_or_a_problem(name
             records = [entry.record for entry in catalogue.entries.values()]
             for model in offered_models(records, ModelSelection()):
                 assert information_of(model, LimitSettings()).max_input_tokens >= 0
-                assert isinstance(summary_of(model.record, LimitSettings()), str)
+                assert isinstance(summary_of(model.record), str)
             discovery.next_page(document)
             for details in (model_shapes.ENDPOINTS, model_shapes.LLAMA_CPP_PROPS, model_shapes.OLLAMA_SHOW):
                 for one in (document, *(document.values() if isinstance(document, dict) else ())):
@@ -383,7 +383,7 @@ def test_an_odd_value_anywhere_in_what_says_models_is_a_record_or_a_problem(name
                         record = model_shapes.read_detail(details, "m", one)
                     except UpstreamProtocolError:
                         continue
-                    assert record is None or isinstance(summary_of(record, LimitSettings()), str)
+                    assert record is None or isinstance(summary_of(record), str)
 
 
 # ---- Over HTTP: a program that asks, and clients of a server of ours ----

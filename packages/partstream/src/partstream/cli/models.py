@@ -123,7 +123,7 @@ def _row(model: model_information.OfferedModel, settings: model_information.Limi
     limits = model_information.limits_of(model.record, settings)
     tools, images = model_information.capabilities_of(model.record)
     prices = None if model.record.pricing is None else model.record.pricing.value
-    summary = model_information.summary_of(model.record, settings)
+    summary = model_information.summary_of(model.record)
     return {
         "id": information.id,
         "name": information.name,
@@ -132,7 +132,7 @@ def _row(model: model_information.OfferedModel, settings: model_information.Limi
         "version": information.version,
         "maxInputTokens": _with_source(limits.max_input_tokens),
         "maxOutputTokens": _with_source(limits.max_output_tokens),
-        "contextWindow": None if limits.context_window is None else _with_source(limits.context_window),
+        "contextWindow": None if model.record.context_window is None else _with_source(model.record.context_window),
         "toolCalling": _with_source(tools),
         "imageInput": _with_source(images),
         "dollarsPerMillionTokens": None

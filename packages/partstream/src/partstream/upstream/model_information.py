@@ -17,8 +17,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal  # noqa: TC003 - public types are looked up
-from fnmatch import translate
-from typing import Any, Final
+from fnmatch import fnmatchcase
+from typing import Any, Final, NamedTuple
 
 from partstream.codec import checks
 from partstream.codec.checks import dataclass, field, fields, optional, replace
@@ -273,8 +273,7 @@ def is_allowed(model_id: str, selection: ModelSelection) -> bool:
 
 def matches(model_id: str, glob: str) -> bool:
     """Whether the whole id matches a glob."""
-    pattern = translate(glob.replace("[", "[[]"))  # without character sets: ids may hold brackets
-    return re.match(pattern, model_id, re.IGNORECASE) is not None
+    return fnmatchcase(model_id.lower(), glob.lower().replace("[", "[[]"))  # no character sets: ids may hold brackets
 
 
 # ---- Information ----
@@ -287,8 +286,7 @@ def information_of(model: OfferedModel, settings: LimitSettings) -> LanguageMode
     """The information about a model for VS Code."""
     record, override = model.record, model.override
     identity = parse_identity(record.id)
-    limits = limits_of(record, settings)
-    prompt, answer, window = limits.max_input_tokens, limits.max_output_tokens, limits.context_window
+    prompt, answer = limits_of(record, settings)
     tools, images = capabilities_of(record)
     pricing = record.pricing.value if record.pricing is not None else None
     told = [
@@ -298,9 +296,9 @@ def information_of(model: OfferedModel, settings: LimitSettings) -> LanguageMode
         f"Tools: {_yes(tools)}, images: {_yes(images)}",
     ]
     extra: dict[str, Any] = {"isUserSelectable": not model.hidden}
-    if window is not None:
+    if record.context_window is not None:
         # A person's own limit of prompts may exceed the window that a server states: a host takes the window literally.
-        extra["maxContextWindowTokens"] = max(window.value, prompt.value)
+        extra["maxContextWindowTokens"] = max(record.context_window.value, prompt.value)
     if pricing is not None:
         named = {"input": pricing.input, "output": pricing.output, "cache read": pricing.cache_read}
         prices = ", ".join(f"{_dollars(price)} {name}" for name, price in named.items() if price is not None)
@@ -382,13 +380,11 @@ def _choices(record: ModelRecord, most: int) -> dict[str, Any]:
     return choices
 
 
-def summary_of(record: ModelRecord, settings: LimitSettings) -> str:
+def summary_of(record: ModelRecord) -> str:
     """The known context window and prices in a few words: `200K · $3 / $15`."""
-    limits = limits_of(record, settings)
-    window = [token_words(limits.context_window.value)] if limits.context_window is not None else []
-    pricing = record.pricing.value if record.pricing is not None else None
-    price = [price_words(pricing)] if pricing is not None and pricing.input is not None else []
-    return " · ".join([*window, *price])
+    window, pricing = record.context_window, record.pricing.value if record.pricing is not None else None
+    said = [] if window is None else [token_words(window.value)]
+    return " · ".join(said if pricing is None or pricing.input is None else [*said, price_words(pricing)])
 
 
 def price_words(pricing: Pricing) -> str:
@@ -414,29 +410,25 @@ def token_words(tokens: int) -> str:
 # ---- Limits ----
 
 
-@dataclass(frozen=True, slots=True)
-class ModelLimits:
-    """The limits of one model, each with its source; the context window is None if unknown."""
+class ModelLimits(NamedTuple):
+    """The limits of one model, each with its source."""
 
     max_input_tokens: Fact[int]
     max_output_tokens: Fact[int]
-    context_window: Fact[int] | None
 
 
 def limits_of(record: ModelRecord, settings: LimitSettings) -> ModelLimits:
     """The limits of a model; every number is at least 1."""
-    window, output = record.context_window, record.max_output_tokens
+    window, output, declared = record.context_window, record.max_output_tokens, record.max_input_tokens
     if output is None:
-        assumed_output = settings.default_output_tokens
-        if window is not None:
-            assumed_output = max(1, min(assumed_output, window.value // 4))
-        output = Fact(assumed_output, Source.DEFAULT, "default_output_tokens")
+        assumed = settings.default_output_tokens
+        assumed = assumed if window is None else max(1, min(assumed, window.value // 4))
+        output = Fact(assumed, Source.DEFAULT, "default_output_tokens")
     elif window is not None:
         output = _within(output, window)
     if window is None:
-        declared = record.max_input_tokens
-        assumed = Fact(settings.default_input_tokens, Source.DEFAULT, "default_input_tokens")
-        return ModelLimits(declared or assumed, output, None)
+        usual = Fact(settings.default_input_tokens, Source.DEFAULT, "default_input_tokens")
+        return ModelLimits(declared or usual, output)
     by_policy = {
         LimitPolicy.RESERVE_OUTPUT: window.value - min(output.value + settings.reasoning_tokens, window.value // 2),
         LimitPolicy.CONTEXT_WINDOW: window.value,
@@ -445,9 +437,7 @@ def limits_of(record: ModelRecord, settings: LimitSettings) -> ModelLimits:
     tokens = max(1, by_policy[settings.policy])
     field = f"{window.field}, {settings.policy}" if tokens != window.value else window.field
     prompt = Fact(tokens, window.source, field)
-    if record.max_input_tokens is not None:
-        prompt = _within(record.max_input_tokens, prompt)
-    return ModelLimits(prompt, output, window)
+    return ModelLimits(prompt if declared is None else _within(declared, prompt), output)
 
 
 def _within(limit: Fact[int], bound: Fact[int]) -> Fact[int]:
