@@ -216,7 +216,8 @@ def server_of_list(answer: FetchResponse) -> str | None:
     """The name of the known server that a list of models tells by its headers and entries; None for any other."""
     if answer.status != 200:
         return None
-    owners = [one.get("owned_by") for one in _entries(answer) or () if isinstance(one, dict)]
+    entries, _ = entries_of(document_in(answer.body)) or ((), "")
+    owners = [one.get("owned_by") for one in entries if isinstance(one, dict)]
     by_owner = (server for owner, server in _OWNERS.items() if owner in owners)
     return _server_of_headers(answer.headers) or next(by_owner, None)
 
@@ -224,12 +225,6 @@ def server_of_list(answer: FetchResponse) -> str | None:
 def _server_of_headers(headers: Mapping[str, str]) -> str | None:
     told = (server for name, starts, server in _HEADERS if name in headers and headers[name].startswith(starts))
     return next(told, None)
-
-
-def _entries(answer: FetchResponse) -> list[Any] | None:
-    """The entries of a list of models; None where an answer is none."""
-    listed = entries_of(document_in(answer.body))
-    return None if listed is None else listed[0]
 
 
 # ---- The decision ----

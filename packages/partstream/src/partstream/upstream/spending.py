@@ -137,18 +137,6 @@ _BYTES_A_TOKEN: Final = 3
 """Bytes of a token at least, on average: what is estimated by them is rather too much."""
 
 
-def _size_of(output: StreamOutput) -> int:
-    """The bytes of a part, or about as many."""
-    match output:
-        case TextPart(value=text):
-            return len(text)
-        case ThinkingPart(value=texts):  # one or several
-            return sum(map(len, texts))
-        case ToolCallPart():
-            return len(output.name) + len(dumps(output.input))
-    return 0
-
-
 # ---- What is allowed ----
 
 
@@ -438,9 +426,18 @@ class Admission:
         return paused
 
     def see(self, output: StreamOutput) -> None:
-        """Takes what came of an answer."""
-        size = _size_of(output)
-        known = min(self._held, size) if isinstance(output, ToolCallPart) else 0
+        """Takes what came of an answer; a part has about as many bytes as this says."""
+        known = 0
+        match output:
+            case TextPart(value=text):
+                size = len(text)
+            case ThinkingPart(value=texts):  # one or several
+                size = sum(map(len, texts))
+            case ToolCallPart():
+                size = len(output.name) + len(dumps(output.input))
+                known = min(self._held, size)
+            case _:
+                return
         self._held -= known
         self._seen += size - known
 
