@@ -33,7 +33,7 @@ from partstream.settings.kinds import ConfigurationError
 from partstream.tokens.files import file_bound
 from partstream.upstream.configuration import Limits
 from partstream.upstream.requests import cost_of
-from partstream.upstream.spending import SpendingFile, Standing, Taken, Wait
+from partstream.upstream.spending import SpendingFile, Standing, Taken
 from partstream_devtools.testing.faults import End, EndKind, Head, Send, document
 from partstream_devtools.testing.upstream import ReplayUpstream
 from rows import one_test_for
@@ -573,15 +573,15 @@ def test_a_minute_takes_as_many_requests_as_are_allowed_whatever_the_clock_does(
     try:
         for wait in (None, None, 50):
             verdict = file.begin(limits, "a", Taken())
-            assert (verdict.seconds if isinstance(verdict, Wait) else None) == wait
+            assert (verdict.retry_after if isinstance(verdict, RateReachedError) else None) == wait
             clock.now += 5
         assert isinstance(file.begin(limits, "b", Taken()), str)  # another server
         clock.now += 45
         assert isinstance(file.begin(limits, "a", Taken()), str)
         clock.now -= 7 * DAY
         verdict = file.begin(limits, "a", Taken())
-        assert isinstance(verdict, Wait)
-        assert verdict.seconds == 60
+        assert isinstance(verdict, RateReachedError)
+        assert verdict.retry_after == 60
         assert verdict.reason == "2 of 2 requests a minute were sent"
     finally:
         file.close()

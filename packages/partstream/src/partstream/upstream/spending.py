@@ -155,16 +155,8 @@ class Standing(NamedTuple):
         return f"{whose}: {amount_text(self.budget.unit, self.spent)} of {budget_text(self.budget)}"
 
 
-class Wait(NamedTuple):
-    """A request that has to wait: why, in a sentence, and the error if it does not wait any longer."""
-
-    reason: str
-    error: BudgetReachedError | RateReachedError
-    seconds: float | None = None  # until it may begin; None where that is not known
-
-
-Verdict: TypeAlias = "str | Wait | BudgetReachedError"
-"""The id of a request that may begin; or why not."""
+Verdict: TypeAlias = "str | RateReachedError | BudgetReachedError"
+"""The id of a request that may begin; or the error for one that does not wait until it may."""
 
 _MINUTE: Final = 60.0
 _POLL: Final = (0.05, 0.5)
@@ -232,7 +224,7 @@ class SpendingFile:
                 self._has_lock = True
                 self._locks.bury(self._charge_gone)
         verdict = self._begin(limits, upstream, bound)
-        if isinstance(verdict, Wait) and self._has_lock:
+        if not isinstance(verdict, str) and self._has_lock:
             self._locks.bury(self._charge_gone)
             verdict = self._begin(limits, upstream, bound)
         return verdict
@@ -282,21 +274,21 @@ class SpendingFile:
                 query = "SELECT count(*) FROM running WHERE upstream = ?"
                 (running,) = connection.execute(query, (upstream,)).fetchone()
                 if running >= most:
-                    reason = f"{running} of {most} parallel requests are running"
-                    return Wait(reason, RateReachedError("parallelRequests", most, reason))
+                    return RateReachedError(
+                        "parallelRequests", most, f"{running} of {most} parallel requests are running"
+                    )
             most = limits.requests_per_minute
             if most is not None:
                 query = "SELECT time FROM asked WHERE upstream = ? ORDER BY time DESC LIMIT 1 OFFSET ?"
                 if (first := connection.execute(query, (upstream, most - 1)).fetchone()) is not None:
-                    wait = max(0.001, first[0] + _MINUTE - now)
-                    reason = f"{most} of {most} requests a minute were sent"
-                    return Wait(reason, RateReachedError("requestsPerMinute", most, reason, wait), wait)
+                    reason, wait = f"{most} of {most} requests a minute were sent", first[0] + _MINUTE - now
+                    return RateReachedError("requestsPerMinute", most, reason, max(0.001, wait))
             if limits.budget is not None:
                 standing = self._standing(connection, limits, parsed_budget(limits.budget), upstream)
                 if standing.spent + standing.reserved >= standing.budget.limit:
                     budget, resets_at = standing.budget, standing.resets_at
                     is_spent = standing.spent >= budget.limit
-                    error = BudgetReachedError(
+                    return BudgetReachedError(
                         standing.owner,
                         budget_text(budget),
                         amount_text(budget.unit, standing.spent),
@@ -304,7 +296,6 @@ class SpendingFile:
                         resets_at,
                         f"{datetime.fromtimestamp(resets_at, UTC).astimezone():%Y-%m-%d at %H:%M}",
                     )
-                    return error if is_spent else Wait(error.statement, error)
             begun = token_hex(8)
             row = (begun, self._name, upstream, now, bound.nanodollars, bound.tokens)
             connection.execute("INSERT INTO running VALUES (?, ?, ?, ?, ?, ?)", row)
@@ -516,16 +507,20 @@ class Spending:
                 return Admission(bound, lambda _: None)
             if isinstance(verdict, str):
                 return Admission(bound, partial(self._end, verdict))
-            if not isinstance(verdict, Wait):
+            left, seconds = until - loop.time(), None
+            if isinstance(verdict, RateReachedError):
+                reason, seconds = verdict.reason, verdict.retry_after
+            elif verdict.reserved:  # for answers that run, and may take less
+                reason = verdict.statement
+            else:
                 raise verdict
-            left = until - loop.time()
-            if left <= 0 or (verdict.seconds is not None and verdict.seconds > left):
-                raise verdict.error
-            if verdict.reason != said:
-                _logger.info("the request to %s waits: %s", model, verdict.reason)
-                announce(verdict.reason, left if verdict.seconds is None else verdict.seconds)
-                said = verdict.reason
-            await asyncio.sleep(min(left, pause if verdict.seconds is None else verdict.seconds))
+            if left <= 0 or (seconds is not None and seconds > left):
+                raise verdict
+            if reason != said:
+                _logger.info("the request to %s waits: %s", model, reason)
+                announce(reason, left if seconds is None else seconds)
+                said = reason
+            await asyncio.sleep(min(left, pause if seconds is None else seconds))
             pause = min(2 * pause, _POLL[1])
 
     async def standing(self) -> Standing | None:
