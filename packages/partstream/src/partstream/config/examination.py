@@ -93,7 +93,9 @@ async def examine_endpoints(
     elsewhere = _elsewhere(gateway.base_url, own, wires)
     wires = [wire for wire in wires if wire is own or not wire.own_base_path or wire.name in elsewhere]
     deadline = asyncio.get_running_loop().time() + _ENDPOINTS_SECONDS
-    asked = await detection.ask_round(gateway, connections, gateway.base_url, wires, deadline, elsewhere)
+    asked = await detection.ask_round(
+        gateway, connections, gateway.base_url, wires, deadline=deadline, elsewhere=elsewhere
+    )
     signs, sign = asked.signs, asked.signs[own.name]
     others = [wire for wire in wires if wire is not own]
     there = [wire for wire in others if signs[wire.name].presence is detection.Presence.THERE]

@@ -26,6 +26,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequenc
 from contextlib import aclosing, asynccontextmanager
 from datetime import UTC, datetime
 from enum import Enum, auto
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from urllib.parse import urlsplit, urlunsplit
@@ -472,11 +473,7 @@ async def _ask(
         meant = meant[:1]
     places = {wire.name: endpoint.own_base_url(url, wire.own_base_path, endpoints) for wire in own}
     deadline = asyncio.get_running_loop().time() + _SECONDS
-
-    async def ask(base_url: str, asked: Sequence[CandidateProtocol]) -> Round:
-        elsewhere = {wire.name: places[wire.name] for wire in asked if wire.name in places}
-        return await ask_round(configuration, connections, base_url, asked, deadline, elsewhere)
-
+    ask = partial(ask_round, configuration, connections, deadline=deadline, elsewhere=places)
     # The address is that of a server that speaks a protocol with a base path of its own, or has that path.
     first = [
         wire
@@ -512,6 +509,7 @@ async def ask_round(
     connections: Connections,
     base_url: str,
     wires: Sequence[CandidateProtocol],
+    *,
     deadline: float,
     elsewhere: Mapping[str, str],
 ) -> Round:
