@@ -17,6 +17,7 @@ import os
 import re
 import secrets
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from enum import StrEnum
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Final, TypeAlias
@@ -390,25 +391,19 @@ def _first_id(headers: Mapping[str, str], names: tuple[str, ...]) -> str | None:
 
 
 def _turn_id(headers: Mapping[str, str], name: str, asked: InboundRequest | None) -> str | None:
-    """The id of the turn in a header with a JSON object, or in the field of the body with the same content."""
-    in_header = _turn_in(headers.get(name, ""))
-    if in_header is not None or asked is None:
-        return in_header
-    metadata = asked.body.get("client_metadata")
-    if not isinstance(metadata, Mapping):
-        return None
-    return _as_id(metadata.get("turn_id")) or _turn_in(metadata.get(name))
-
-
-def _turn_in(text: object) -> str | None:
-    """The id of the turn in a JSON object; everything else in it stays unread."""
-    if not isinstance(text, str) or not 0 < len(text) <= _MOST_METADATA:
-        return None
-    try:
-        values = loads(text.encode(errors="replace"))
-    except JSONDecodeError:
-        return None
-    return _as_id(values.get("turn_id")) if isinstance(values, dict) else None
+    """The id of the turn in a header with a JSON object, or in the field of the body with the same content; everything
+    else in it stays unread."""
+    metadata = None if asked is None else asked.body.get("client_metadata")
+    in_body = metadata if isinstance(metadata, Mapping) else {}
+    for text, plain in ((headers.get(name), in_body.get("turn_id")), (in_body.get(name), None)):
+        with suppress(JSONDecodeError):
+            if isinstance(text, str) and 0 < len(text) <= _MOST_METADATA:
+                values = loads(text.encode(errors="replace"))
+                if isinstance(values, dict) and (found := _as_id(values.get("turn_id"))):
+                    return found
+        if found := _as_id(plain):
+            return found
+    return None
 
 
 def _as_id(value: object) -> str | None:

@@ -16,6 +16,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 from urllib.parse import urlsplit
 
@@ -50,9 +51,14 @@ with their names in lower case."""
 
 def trace_starter(provider: trace.TracerProvider | None = None) -> StartTrace:
     """Makes the function that starts the trace of each request; by default for the provider of the program."""
-    tracer = trace.get_tracer(_TRACER, __version__, provider)
+    return partial(AnswerSpans, trace.get_tracer(_TRACER, __version__, provider))
 
-    def start(method: str, route: str, headers: Mapping[str, str]) -> AnswerSpans:
+
+class AnswerSpans:
+    """The spans of one request."""
+
+    def __init__(self, tracer: trace.Tracer, method: str, route: str, headers: Mapping[str, str]) -> None:
+        self._tracer = tracer
         # Callers without a key say these too. OpenTelemetry logs what it cannot read of them, and takes the square of
         # the length for a row of blanks.
         told = {
@@ -60,16 +66,7 @@ def trace_starter(provider: trace.TracerProvider | None = None) -> StartTrace:
             for name, value in headers.items()
             if name != "baggage" and (name != "tracestate" or _STATE.fullmatch(value))
         }
-        return AnswerSpans(tracer, method, route, propagate.extract(told))
-
-    return start
-
-
-class AnswerSpans:
-    """The spans of one request."""
-
-    def __init__(self, tracer: trace.Tracer, method: str, route: str, parent: context.Context) -> None:
-        self._tracer = tracer
+        parent = propagate.extract(told)
         attributes = {"http.request.method": method, "http.route": route}
         self._request = tracer.start_span(f"{method} {route}", parent, trace.SpanKind.SERVER, attributes)
         self._context = trace.set_span_in_context(self._request, parent)

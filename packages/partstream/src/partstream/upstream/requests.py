@@ -16,6 +16,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections import defaultdict
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from functools import partial
@@ -394,11 +395,11 @@ class TranslatedRequest(ModelRequest):
                 self._tokens.counted(await sender.counts.count(question, headers))
             self._tokens.log_expected()
         self.first = Sending(carried, sender.refused.of(self._model.id))
-        if (unsaid := self.first.left_out - sender.refused.said(self._model.id)) and (
+        if (unsaid := self.first.left_out.difference(sender.refused.said.get(self._model.id, ()))) and (
             missing := self._changing(sender.writer.write(asked := self._asked(carried)), unsaid)
         ):
             # Refused before this program began: a person may not know of it.
-            sender.refused.say(self._model.id, missing)
+            sender.refused.said[self._model.id] |= missing
             level, whose = self._importance(asked, missing)
             _logger.log(level, "%s refused %s before%s: left out", self._model.id, _shown(missing), whose)
 
@@ -707,6 +708,9 @@ class RefusedFields:
     Args:
         upstream: The identity of the upstream: a digest, never an address.
         ledger: Remembers longer than this object; None for a memory of this object alone.
+
+    Attributes:
+        said: Which of the fields of a model the log has named.
     """
 
     def __init__(
@@ -715,13 +719,17 @@ class RefusedFields:
         self._upstream = upstream
         self._ledger = ledger
         self._clock = clock
-        self._is_read = ledger is None
+        self._is_read = False
         self._learned: dict[str, dict[str, float]] = {}
-        self._said: set[tuple[str, str]] = set()
+        self.said: defaultdict[str, set[str]] = defaultdict(set)
 
     def of(self, model_id: str) -> frozenset[str]:
         """The names of the fields that a model refuses."""
-        self._read()
+        if self._ledger is not None and not self._is_read:  # what was learned before this object
+            known = self._ledger.refusals(self._upstream)
+            self._is_read = known is not None  # not in time: read again with the next request
+            for one, learned in (known or {}).items():
+                self._learned[one] = {**learned, **self._learned.get(one, {})}
         since = self._clock() - LIMIT_SECONDS
         return frozenset(name for name, learned in self._learned.get(model_id, {}).items() if learned >= since)
 
@@ -734,30 +742,13 @@ class RefusedFields:
                 values = [one for one in learned if "=" in one] or [*learned]  # people invent values, not fields
                 oldest = min(values, key=learned.__getitem__)
                 del learned[oldest]
-                self._said.discard((model_id, oldest))
+                self.said[model_id].discard(oldest)
             learned[name] = now
-            self._said.add((model_id, name))
+            self.said[model_id].add(name)
             if self._ledger is not None and "=" not in name:
                 self._ledger.keep_refusal(self._upstream, model_id, name, now)
         if self._ledger is not None and new:
             self._ledger.flush()
-
-    def said(self, model_id: str) -> frozenset[str]:
-        """Which of them the log has named."""
-        return frozenset(name for model, name in self._said if model == model_id)
-
-    def say(self, model_id: str, names: frozenset[str]) -> None:
-        """Notes that the log names fields."""
-        self._said |= {(model_id, name) for name in names}
-
-    def _read(self) -> None:
-        """Reads once what was learned before this object."""
-        if self._ledger is None or self._is_read:
-            return
-        known = self._ledger.refusals(self._upstream)
-        self._is_read = known is not None  # not in time: read again with the next request
-        for model_id, learned in (known or {}).items():
-            self._learned[model_id] = {**learned, **self._learned.get(model_id, {})}
 
 
 def _shown(names: Collection[str]) -> str:
