@@ -20,7 +20,7 @@ from partstream.codec.json_codec import dumps
 from partstream.lm.outputs import InboundRequest, Outcome
 from partstream.lm.parts import DataPart, MessagePart, ResponsePart, TextPart, ThinkingPart, ToolCallPart, Usage
 from partstream.runtime.progress import thinking_text
-from partstream.server.settings import EndedAnswer, HeldText, StopAnswer
+from partstream.server.settings import EndedAnswer, HeldText
 from partstream.tokens.amounts import MOST_AMOUNT, BudgetUnit, nanodollars, usage_cost
 from partstream.tokens.bounds import MOST_ROUNDS, OUTPUT_NAMES
 from partstream.tokens.counting import counter_of
@@ -355,7 +355,7 @@ def shrunk(bound: RequestBound, reservation: Reservation, rules: Iterable[Budget
 
 # ---- The meter of a running answer ----
 
-BUDGET_SPENT: Final = StopAnswer("budget_spent")
+BUDGET_SPENT: Final = "budget_spent"
 _CHARACTERS: Final = 3
 """Characters of a token of plain text at least, on average: until as many were written, nothing has to be counted. What
 is no part yet is not kept, and counts by them."""
@@ -390,7 +390,7 @@ class AnswerMeter:
         self._held = 0  # characters that were counted before they were a part
         self._texts: list[str] = []
 
-    def reported(self, part: ResponsePart | HeldText) -> StopAnswer | Future[bool] | None:
+    def reported(self, part: ResponsePart | HeldText) -> str | Future[bool] | None:
         """Takes a part, or what came before it was one; says that the answer must end with it if nothing is left, or
         what it waits for."""
         if isinstance(part, TextPart):  # nearly all are
@@ -416,7 +416,7 @@ class AnswerMeter:
         self._left -= len(text) if text.isascii() else _CHARACTERS * len(text)
         return None if self._left > 0 else self._look()
 
-    def _look(self) -> StopAnswer | Future[bool] | None:
+    def _look(self) -> str | Future[bool] | None:
         """Counts what was written since the last look."""
         self._tokens -= self.count("".join(self._texts))
         self._texts.clear()

@@ -16,7 +16,7 @@ from partstream.protocols.failures import FailureKind, ServedFailure
 from partstream.server.application import app
 from partstream.server.clients import Caller
 from partstream.server.requests import RequestFailedError
-from partstream.server.settings import Admitted, AnswerRequest, EndedAnswer, ServingSettings, StopAnswer
+from partstream.server.settings import Admitted, AnswerRequest, EndedAnswer, ServingSettings
 from partstream.server.stored_answers import SQLiteAnswers
 from rows import one_test_for
 from serving.asgi import ask, call
@@ -60,7 +60,7 @@ class Noted:
     def look(self, part):
         self.parts.append(part)
         assert self.most is not None
-        return StopAnswer("budget_spent") if len(self.parts) >= self.most else None
+        return "budget_spent" if len(self.parts) >= self.most else None
 
     def settle(self, ended: EndedAnswer) -> None:
         self.ended.append(ended)
@@ -237,7 +237,7 @@ def test_a_provider_waits_until_it_is_known_whether_its_answer_may_go_on(may_go_
                 self.decide(turns=100)
             if not self.unknown.done():
                 return self.unknown
-            return None if may_go_on else StopAnswer("budget_spent")
+            return None if may_go_on else "budget_spent"
 
         def decide(self, turns: int):
             if turns:

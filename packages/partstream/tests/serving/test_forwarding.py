@@ -23,7 +23,7 @@ from partstream.runtime.translation import read_answer, read_document
 from partstream.server.application import app
 from partstream.server.clients import Caller
 from partstream.server.requests import DROPPED_HEADER
-from partstream.server.settings import Admitted, AnswerRequest, EndedAnswer, HeldText, ServingSettings, StopAnswer
+from partstream.server.settings import Admitted, AnswerRequest, EndedAnswer, HeldText, ServingSettings
 from partstream.upstream.configuration import fingerprint_of
 from partstream.upstream.endpoint import Secret
 from partstream.upstream.forwarding import SEALING_HEADER, LookingReader
@@ -74,11 +74,11 @@ class Keeper:
     def reported(self) -> Any:
         return None if self.most is None else self.look
 
-    def look(self, part: Any) -> StopAnswer | None:
+    def look(self, part: Any) -> str | None:
         if not isinstance(part, HeldText):
             self.seen += max(getattr(part, "value", "").count("Hello"), 1)  # texts that came at once are one part
         assert self.most is not None
-        return StopAnswer("budget_spent") if self.seen >= self.most else None
+        return "budget_spent" if self.seen >= self.most else None
 
     def settle(self, ended: EndedAnswer) -> None:
         self.ended.append(ended)

@@ -873,8 +873,8 @@ class RequestHandler:
     def _look(self, part: ResponsePart | serving.HeldText) -> None:
         """Ends the response where the permit says so, as one that has reached its longest length."""
         said = None if self._reported is None else self._reported(part)
-        if isinstance(said, serving.StopAnswer):
-            reason = FinishReason(UnifiedFinishReason.LENGTH, said.reason)
+        if isinstance(said, str):
+            reason = FinishReason(UnifiedFinishReason.LENGTH, said)
             self._end(Finish(Outcome.INCOMPLETE, reason, self._progress.usage))
         else:
             self._undecided = said

@@ -235,16 +235,6 @@ class AnswerRequest:
     entry: Entry | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class StopAnswer:
-    """A response that runs must end now, for its client as one that has reached its longest length.
-
-    `reason` is a word for programs, such as `budget_spent`.
-    """
-
-    reason: str
-
-
 class HeldText(NamedTuple):
     """Some characters of a response that have come and are no part yet: of the arguments of a call, of a signature, of
     an event that is not known."""
@@ -276,10 +266,11 @@ class EndedAnswer:
     held: int = 0
 
 
-Reported: TypeAlias = "Callable[[ResponsePart | HeldText], StopAnswer | Future[bool] | None]"
-"""Looks at a part that was written to the client, and at what came before it was one; decides whether the response must
-end after it. Called for each in the event loop, so it has to be quick and must not raise. Where it cannot be decided
-yet, the provider waits for a future, and no characters (`HeldText(0)`) are looked at then."""
+Reported: TypeAlias = "Callable[[ResponsePart | HeldText], str | Future[bool] | None]"
+"""Looks at a part that was written to the client, and at what came before it was one. A text ends the response after
+it, for its client as one that has reached its longest length: a word for programs, such as `budget_spent`. Called for
+each in the event loop, so it has to be quick and must not raise. Where it cannot be decided yet, the provider waits for
+a future, and no characters (`HeldText(0)`) are looked at then."""
 
 
 class Entry(Protocol):
