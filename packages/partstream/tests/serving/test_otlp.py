@@ -29,6 +29,7 @@ class _Collector(BaseHTTPRequestHandler):
 
 def test_spans_reach_a_collector_at_the_latest_when_the_server_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OTEL_SERVICE_NAME", raising=False)
+    monkeypatch.setattr("opentelemetry.trace.set_tracer_provider", lambda _provider: None)  # of all other tests too
     received: list[tuple[str, bytes]] = []
     handler = type("Collector", (_Collector,), {"received": received})
     with HTTPServer(("127.0.0.1", 0), handler) as server:

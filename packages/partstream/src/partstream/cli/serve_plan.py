@@ -539,7 +539,7 @@ class ServePlan:
         """
         # A hub has a ledger of its own, in which a team's policy says what is kept of its people.
         keeps_ledger = not served_hub().is_chosen(self.options)
-        tracing = start_tracing(self.otlp, is_of_program=True)
+        tracing = start_tracing(self.otlp)
         return Observers(self.log, MetricsAccess(self.metrics), tracing, self.as_json, keeps_ledger)
 
     def hub(self) -> OpenedHub | None:

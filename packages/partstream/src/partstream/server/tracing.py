@@ -146,37 +146,28 @@ class Tracing(NamedTuple):
     close: Callable[[], object] = lambda: None
 
 
-def start_tracing(
-    url: str | None = None, environment: Mapping[str, str] = os.environ, *, is_of_program: bool = False
-) -> Tracing | None:
+def start_tracing(url: str | None = None, environment: Mapping[str, str] = os.environ) -> Tracing | None:
     """The spans that are wanted, or None: at the URL of a collector, by the standard variables, or where the program
-    has set a provider. No package of OpenTelemetry is imported before that is clear.
+    has set a provider. No package of OpenTelemetry is imported before that is clear. The spans of the program's own
+    code go to the collector too, unless it has set their place.
 
     Args:
         environment: The standard variables: one of the two for the endpoint turns spans on, `OTEL_SDK_DISABLED=true`
             and `OTEL_TRACES_EXPORTER=none` turn them off.
-        is_of_program: Whether the spans of the program's own code go there too, unless it has set their place.
 
     Raises:
         CallerError: The URL is none, or the extra `telemetry` is missing.
     """
+    endpoint = None  # that of the standard variables
+    is_off = environment.get("OTEL_SDK_DISABLED", "").lower() == "true"
+    is_off = is_off or environment.get("OTEL_TRACES_EXPORTER", "").lower() == "none"
     if url is not None:
         parts = urlsplit(url)
         if parts.scheme not in {"http", "https"} or not parts.hostname:
             raise CallerError(f"otlp: got {url!r}, expected the address of a collector, such as http://127.0.0.1:4318")
         endpoint = url if parts.path.endswith(_PATH) else url.rstrip("/") + _PATH
-        return _exporting(endpoint, is_of_program=is_of_program)
-    is_off = environment.get("OTEL_SDK_DISABLED", "").lower() == "true"
-    is_off = is_off or environment.get("OTEL_TRACES_EXPORTER", "").lower() == "none"
-    if not is_off and any(environment.get(name) for name in _ENDPOINTS):
-        return _exporting(None, is_of_program=is_of_program)
-    if "opentelemetry.trace" in sys.modules:
-        return Tracing(trace_starter()) if is_configured() else None
-    return None
-
-
-def _exporting(endpoint: str | None, *, is_of_program: bool) -> Tracing:
-    """Sends spans to an endpoint, or to the one of the standard variables."""
+    elif is_off or not any(environment.get(name) for name in _ENDPOINTS):
+        return Tracing(trace_starter()) if "opentelemetry.trace" in sys.modules and is_configured() else None
     try:
         from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter  # noqa: PLC0415
         from opentelemetry.sdk.resources import SERVICE_NAME, Resource  # noqa: PLC0415
@@ -189,6 +180,6 @@ def _exporting(endpoint: str | None, *, is_of_program: bool) -> Tracing:
     named = Resource.create() if os.environ.get("OTEL_SERVICE_NAME") else Resource.create({SERVICE_NAME: _SERVICE})
     provider = TracerProvider(resource=named)
     provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter(endpoint)))
-    if is_of_program and not is_configured():
+    if not is_configured():
         trace.set_tracer_provider(provider)
     return Tracing(trace_starter(provider), provider.shutdown)
