@@ -371,8 +371,8 @@ class _Turn(RequestHandler):
     _failure = b""
 
     def __init__(self, socket: SocketExchange, asked: SocketTurn | bytes) -> None:
-        self._request_id = f"req_{urandom(12).hex()}"
-        super().__init__(socket.state, socket.request._replace(request_id=self._request_id), _no_message, _no_message)
+        request = socket.request._replace(request_id=f"req_{urandom(12).hex()}")
+        super().__init__(socket.state, request, _no_message, _no_message)
         self.endpoint, self.caller, self.recall = socket.endpoint, socket.caller, socket.conversation.recall
         self._socket = socket
         self._conversation = socket.conversation
@@ -399,7 +399,7 @@ class _Turn(RequestHandler):
             await self._socket.say(await self.apart(*ended))
 
     async def _refuse(self, error: Exception) -> None:
-        said = requests.refusal_of(error, self.endpoint.writes, self._request_id)
+        said = requests.refusal_of(error, self.endpoint.writes, self._request.request_id)
         self.observe_unanswered(error, said.status)
         await self._socket.say(self._conversation.refused(said.status, said.body))
 

@@ -19,7 +19,7 @@ import secrets
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from enum import StrEnum
-from functools import cached_property, lru_cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from partstream.codec.checks import dataclass, field
@@ -91,27 +91,17 @@ def given_keys(headers: Mapping[str, str], places: KeyPlaces) -> set[str]:
     return keys
 
 
-class TokenAuthenticator:
+def authenticator_of(token: Secret, endpoints: Iterable[Endpoint]) -> Authenticator:
     """Knows one caller by one key in any of the places of some endpoints, which is compared in constant time."""
+    expected, caller = token.reveal().encode(), Caller("token")
+    # Loads all writers of requests, which few servers need: most clients use the places of every wire.
+    all_places = cache(lambda: key_places(endpoints))
 
-    _CALLER: Final = Caller("token")
-
-    def __init__(self, token: Secret, endpoints: Iterable[Endpoint]) -> None:
-        self._expected = token.reveal().encode()
-        self._endpoints = endpoints
-
-    @cached_property
-    def _places(self) -> KeyPlaces:
-        """All places; loads all writers of requests, which few servers need: most clients use those of every wire."""
-        return key_places(self._endpoints)
-
-    def __call__(self, headers: Mapping[str, str]) -> Caller | None:
-        """The caller, if one of the headers holds the key."""
-        return self._CALLER if self._has_key(headers, _EVERYWHERE) or self._has_key(headers, self._places) else None
-
-    def _has_key(self, headers: Mapping[str, str], places: KeyPlaces) -> bool:
+    def has_key(headers: Mapping[str, str], places: KeyPlaces) -> bool:
         keys = [key.encode(errors="surrogatepass") for key in given_keys(headers, places)]
-        return any([hmac.compare_digest(key, self._expected) for key in keys])  # noqa: C419 - each takes as long
+        return any([hmac.compare_digest(key, expected) for key in keys])  # noqa: C419 - each takes as long
+
+    return lambda headers: caller if has_key(headers, _EVERYWHERE) or has_key(headers, all_places()) else None
 
 
 NOBODY: Final = Caller("")

@@ -50,7 +50,7 @@ from partstream.protocols.failures import FailureKind, ServedFailure, UnknownRef
 from partstream.runtime.progress import AnswerExcerpt, CheckedProgress, cause_of, failing_place
 from partstream.server import models, replies, requests
 from partstream.server import settings as serving
-from partstream.server.clients import NOBODY, Caller, TokenAuthenticator, client_of, machine_token
+from partstream.server.clients import NOBODY, Caller, authenticator_of, client_of, machine_token
 from partstream.server.forwarding import ForwardedReply, ForwardingCase, check_judged, check_shared, kept_request
 from partstream.server.models import CataloguedModel, ForwardingProvider, KeepingProvider
 from partstream.server.origins import PAGE_HEADERS, AllowedOrigins
@@ -130,7 +130,7 @@ class ServerState:
         self._refused_page = lru_cache(256)((self.origins or AllowedOrigins()).refusal)  # clients repeat their headers
         self._authenticate = settings.authenticate
         if settings.authenticate is None and settings.token is not None:
-            self._authenticate = TokenAuthenticator(settings.token, endpoints.values())
+            self._authenticate = authenticator_of(settings.token, endpoints.values())
         self._listeners: dict[object, Callable[[serving.AnswerObservation], object]] = {}
         self._held_bytes: Counter[str] = Counter()  # of the callers
         self._open_sockets: Counter[str] = Counter()  # of the callers
