@@ -18,7 +18,7 @@ from partstream.protocols.protocol import loadable_protocols
 from partstream.server.application import Providers, ServingApp, named_providers
 from partstream.server.clients import Caller, key_places
 from partstream.server.requests import RequestFailedError, RequestHead, endpoints_of, json_object
-from partstream.server.settings import OwnerReply
+from partstream.server.settings import OwnerReply, OwnerRoute
 from partstream_hub.admission import HubAdmission, budget_document
 from partstream_hub.budgets import HubWorker
 from partstream_hub.directory import Directory, Policy
@@ -78,8 +78,8 @@ def hub_app(providers: Providers, store: HubStore, settings: HubSettings | None 
         application.lifetimes.append(policy)
     application.lifetimes.append(Retention(worker.use_store))
     routes = _HubRoutes(application, hub)
-    application.add_route("GET", ME, routes.me)
-    application.add_route("POST", JOIN, routes.join, is_open=True, most_bytes=_MOST_BYTES)
+    application.add_route("GET", ME, OwnerRoute(routes.me))
+    application.add_route("POST", JOIN, OwnerRoute(routes.join, is_open=True, most_bytes=_MOST_BYTES))
     HubPage(store.another, read_seconds=settings.worker.read_seconds).add_to(application)
     return application
 

@@ -11,7 +11,7 @@ from partstream.protocols.failures import FailureKind, ServedFailure
 from partstream.server.application import app
 from partstream.server.clients import NOBODY
 from partstream.server.requests import RequestFailedError, json_object
-from partstream.server.settings import OwnerReply, ServingSettings
+from partstream.server.settings import OwnerReply, OwnerRoute, ServingSettings
 from partstream.upstream.endpoint import Secret
 from serving.asgi import ask
 
@@ -32,7 +32,7 @@ async def echo(request, body, caller):
 
 def server(**more):
     application = app(parrot, ServingSettings(token=Secret(KEY)))
-    application.add_route("POST", "/hub/v1/echo", echo, **more)
+    application.add_route("POST", "/hub/v1/echo", OwnerRoute(echo, **more))
     return application
 
 
@@ -66,7 +66,7 @@ def test_what_a_route_refuses_is_said_with_its_status():
         raise RequestFailedError(ServedFailure(FailureKind.FORBIDDEN, "Only for admins."))
 
     application = server()
-    application.add_route("GET", "/hub/v1/all", refuse)
+    application.add_route("GET", "/hub/v1/all", OwnerRoute(refuse))
     reply = asyncio.run(ask(application, "/hub/v1/all", headers=BEARER))
     assert (reply.status, reply.json["error"]["message"]) == (403, "Only for admins.")
 

@@ -48,7 +48,7 @@ from partstream.pages.usage import (
 )
 from partstream.protocols.failures import FailureKind, ServedFailure
 from partstream.server.requests import RequestFailedError, RequestHead
-from partstream.server.settings import OwnerHandler, OwnerReply
+from partstream.server.settings import OwnerHandler, OwnerReply, OwnerRoute
 from partstream.tokens.amounts import DOLLAR, BudgetUnit
 from partstream_hub import usage
 from partstream_hub.budgets import answered
@@ -452,9 +452,9 @@ class HubPage:
 
     def add_to(self, app: ServingApp) -> None:
         """Puts the page up, and closes its connection when the application ends."""
-        app.add_route("GET", PAGE, _frame(frame_html), is_open=True, title="The page of the hub")
-        app.add_route("GET", JOIN, _frame(join_html), is_open=True)
-        app.add_route("GET", CONTENT, self._content)
+        app.add_route("GET", PAGE, OwnerRoute(_frame(frame_html), is_open=True, title="The page of the hub"))
+        app.add_route("GET", JOIN, OwnerRoute(_frame(join_html), is_open=True))
+        app.add_route("GET", CONTENT, OwnerRoute(self._content))
         app.lifetimes.append(self)
 
     async def start(self) -> None:

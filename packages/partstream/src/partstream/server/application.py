@@ -93,7 +93,7 @@ class ServingApp(ServerState):
     ) -> None:
         spoken = loadable_protocols()[0].values() if protocols is None else protocols
         super().__init__(named_providers(providers), settings, spoken, (HEALTH, READINESS), rules)
-        self.add_route("GET", FRONT, front_page(self), is_open=True)
+        self.add_route("GET", FRONT, serving.OwnerRoute(self._show_front, is_open=True))
 
     def add_page(self, path: str, page: Callable[[str], tuple[str, bytes]], *, is_open: bool = False) -> None:
         """Puts a page at a path, such as `/metrics`, for owners of the server; it is read with `GET`, and with the key
@@ -106,28 +106,10 @@ class ServingApp(ServerState):
             content_type, body = page(request.headers.get("accept", ""))
             return serving.OwnerReply(body, content_type)
 
-        self.add_route("GET", path, show, is_open=is_open)
+        self.add_route("GET", path, serving.OwnerRoute(show, is_open))
 
-    def add_route(
-        self,
-        method: str,
-        path: str,
-        handler: serving.OwnerHandler,
-        *,
-        is_open: bool = False,
-        most_bytes: int = serving.MOST_BYTES,
-        title: str = "",
-    ) -> None:
-        """Puts a function at a path of the owner's, such as `/hub/v1/me`.
-
-        Args:
-            path: The path, from its slash; it names nothing, and has no base path of a client before it.
-            handler: Answers a request of a caller, whose key was checked.
-            is_open: Whether it is called without a key; the caller is :data:`partstream.server.clients.NOBODY`.
-            most_bytes: The largest body that it takes; a larger one is refused with 413.
-            title: The words of the link to it on the page at the address of the server; "" for no link.
-        """
-        route = serving.OwnerRoute(handler, is_open, most_bytes, title)
+    def add_route(self, method: str, path: str, route: serving.OwnerRoute) -> None:
+        """Puts a route at a path of the owner's, such as `/hub/v1/me`; no model and no base path is in it."""
         self.owner_routes.setdefault(path, {})[method] = route
 
     async def start(self) -> None:
@@ -197,6 +179,21 @@ class ServingApp(ServerState):
         headers = requests.encoded_headers((*json_headers(body), *self.reply_headers(request.request_id)))
         await send({"type": "http.response.start", "status": 200 if is_well else 503, "headers": headers})
         await send({"type": "http.response.body", "body": body})
+
+    async def _show_front(self, request: requests.RequestHead, _body: bytes, _nobody: Caller) -> serving.OwnerReply:
+        """The page at the address of the server, or the words that programs look for; for everybody."""
+        headers = (*pages.HEADERS, pages.FRAMED, ("vary", "accept"))
+        if "text/html" not in request.headers.get("accept", ""):
+            greeting = next(filter(None, (one.greeting for one in self.protocols.values())), _TITLE).encode()
+            return serving.OwnerReply(greeting, "text/plain; charset=utf-8", headers=headers)
+        try:
+            models = tuple(await self.models_for(self.authenticated(request.headers)))
+        except requests.RequestFailedError:  # a stranger, who reads the page all the same
+            models = None
+        shown = ((self.protocols[name].shown_title, path) for name, path in self.base_paths.items())
+        opened = ((path, methods.get("GET")) for path, methods in self.owner_routes.items())
+        html = front_html(shown, models, ((path, one.title) for path, one in opened if one is not None and one.title))
+        return serving.OwnerReply(html.encode(), pages.HTML, headers=headers)
 
 
 def named_providers(providers: Providers) -> dict[str, LanguageModelChatProvider]:
@@ -440,26 +437,6 @@ SHOWN_CLIENTS: Final = ("codex", "claude", "opencode", "copilot-cli", "qwen-code
 _MOST_MODELS: Final = 100
 _TITLE: Final = "Partstream is running"
 _ROOT: Final = "<span data-root></span>"
-
-
-def front_page(state: ServerState) -> serving.OwnerHandler:
-    """Answers with the page, or with the words that programs look for; for everybody."""
-    greeting = next(filter(None, (one.greeting for one in state.protocols.values())), _TITLE).encode()
-
-    async def show(request: requests.RequestHead, _body: bytes, _nobody: Caller) -> serving.OwnerReply:
-        headers = (*pages.HEADERS, pages.FRAMED, ("vary", "accept"))
-        if "text/html" not in request.headers.get("accept", ""):
-            return serving.OwnerReply(greeting, "text/plain; charset=utf-8", headers=headers)
-        try:
-            models = tuple(await state.models_for(state.authenticated(request.headers)))
-        except requests.RequestFailedError:  # a stranger, who reads the page all the same
-            models = None
-        shown = ((state.protocols[name].shown_title, path) for name, path in state.base_paths.items())
-        opened = ((path, methods.get("GET")) for path, methods in state.owner_routes.items())
-        html = front_html(shown, models, ((path, one.title) for path, one in opened if one is not None and one.title))
-        return serving.OwnerReply(html.encode(), pages.HTML, headers=headers)
-
-    return show
 
 
 def front_html(

@@ -433,8 +433,8 @@ OwnerHandler: TypeAlias = "Callable[[RequestHead, bytes, Caller], Awaitable[Owne
 @dataclass(frozen=True, slots=True)
 class OwnerRoute:
     """The route of one method at a path of the owner's: its handler, whether it needs no key (the caller is
-    :data:`~partstream.server.clients.NOBODY` then), the largest body that it takes, and the words of the link to it on
-    the page at the address of the server, "" for no link."""
+    :data:`~partstream.server.clients.NOBODY` then), the largest body that it takes (a larger one is refused with 413),
+    and the words of the link to it on the page at the address of the server, "" for no link."""
 
     handler: OwnerHandler
     is_open: bool = False
