@@ -20,10 +20,10 @@ from rich.text import Text
 
 from partstream.cli.console import make_console
 from partstream.cli.terminal import ExitCode
-from partstream.codec.checks import dataclass, described, replace
+from partstream.codec.checks import Expectation, dataclass, replace
 from partstream.settings.kinds import ConfigurationError
 from partstream.upstream.endpoint import Secret
-from partstream_hub import configuration, directory
+from partstream_hub import configuration
 from partstream_hub.directory import RATE_NAMES, Directory, DirectoryChange, Key, Owner, OwnerKind, RateLimits
 from partstream_hub.hub import new_code, new_key
 from partstream_hub.store.opening import database_address, opened_store
@@ -81,9 +81,8 @@ class Administration:
         before = directory.keys.get(key.id)
         rates = RateLimits(**{name: fields.get(name) for name in RATE_NAMES})
         key = replace(key, models=fields.get("models"), rates=rates)
-        rules = configuration.budget_rules(owner, fields)
         changes: list[DirectoryChange] = [] if before == key else [key]
-        if changes := [*changes, *configuration.budget_changes(owner, rules, directory)]:
+        if changes := [*changes, *configuration.budget_changes(owner, fields, directory)]:
             self.store.change(changes, self.by, None if before is None else directory.version)
         return key
 
@@ -187,15 +186,18 @@ _FOR: Final = re.compile(r"(\d{1,5})([mhdw])", re.ASCII)
 _EXPECTED: Final = "how long from now, such as 12h, 90d or 8w, or a date such as 2027-01-31"
 
 
-class Label(click.ParamType[str]):
-    """The type of an option with the label of a key."""
+class Fitting(click.ParamType[str]):
+    """The type of an option whose text has to fit an expectation."""
 
     name = "text"
 
+    def __init__(self, expectation: Expectation) -> None:
+        self._expectation = expectation
+
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """The label."""
-        if not directory.LABEL.fits(value):
-            self.fail(f"got {described(value)}, expected {directory.LABEL.description}", param, ctx)
+        """The text as it is."""
+        if not self._expectation.fits(value):
+            self.fail(f"got {shown_argument(value)}, expected {self._expectation.description}", param, ctx)
         return str(value)
 
 

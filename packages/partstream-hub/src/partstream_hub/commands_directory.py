@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from math import ceil
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
 import click
@@ -25,7 +25,6 @@ from rich.text import Text
 
 from partstream.cli.console import make_console, write_page
 from partstream.cli.terminal import AnyCommand, ExitCode, all_options
-from partstream.codec.checks import dataclass
 from partstream.codec.json_codec import dumps
 from partstream.codec.system import read_given
 from partstream.settings.kinds import closest_name
@@ -36,7 +35,7 @@ from partstream_hub import configuration
 from partstream_hub.commands_database import (
     Administration,
     End,
-    Label,
+    Fitting,
     UnusableHubError,
     hub_database,
     hub_url,
@@ -47,7 +46,7 @@ from partstream_hub.commands_database import (
     url_option,
 )
 from partstream_hub.configuration import Plan
-from partstream_hub.directory import RATE_NAMES, Directory, Key, Owner, OwnerKind
+from partstream_hub.directory import LABEL, RATE_NAMES, Directory, Key, OwnerKind
 from partstream_hub.hub import is_valid
 from partstream_hub.store.rows import SQL
 from partstream_hub.store.store import VERSIONS, HubStore
@@ -85,8 +84,7 @@ _SOON_SECONDS: Final = 7 * 86_400.0
 _SILENT_SECONDS: Final = 60.0  # by the clock of the database: workers show every second that they are alive
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(NamedTuple):
     """Something that an administrator should look at."""
 
     kind: str  # what it is about: `people`, `keys`, `budgets`, `models`, `workers`
@@ -155,7 +153,7 @@ def check(*, as_json: bool) -> None:
     with hub_database() as hub:
         findings = [*findings_of(hub.store, hub.directory())]
     if as_json:
-        click.echo(dumps([{"kind": one.kind, "what": one.what, "advice": one.advice} for one in findings]))
+        click.echo(dumps([one._asdict() for one in findings]))
     else:
         for one in findings:
             click.echo(f"{one.kind}: {one.what}" + (f"; {one.advice}" if one.advice else ""))
@@ -167,28 +165,25 @@ def check(*, as_json: bool) -> None:
 
 # ---- Options from fields ----
 
-_PREFIX: Final = "field_"
-
 
 def _field_options(section: configuration.Section, names: Sequence[str] = ()) -> Callable[[AnyCommand], AnyCommand]:
     """Adds to a command an option for each field of a table, or for some; :func:`_given_fields` takes their values."""
+
+    def option(field: configuration.Field) -> Callable[[Any], Any]:
+        if isinstance(field.default, bool):
+            named = f"{field.option}/--no-{field.option[2:]}"
+            return click.option(named, field.name, default=None, help=f"{field.says}.")
+        says = f"{field.says}{'; repeat for more' if field.is_many else ''}."
+        return click.option(field.option, field.name, metavar=field.metavar, multiple=field.is_many, help=says)
+
     fields = configuration.FIELDS[section]
-    return all_options(*(_option(fields[name]) for name in names or fields))
-
-
-def _option(field: configuration.Field) -> Callable[[Any], Any]:
-    name = _PREFIX + field.name
-    if isinstance(field.default, bool):
-        return click.option(f"{field.option}/--no-{field.option[2:]}", name, default=None, help=f"{field.says}.")
-    says = f"{field.says}{'; repeat for more' if field.is_many else ''}."
-    return click.option(field.option, name, metavar=field.metavar, multiple=field.is_many, help=says)
+    return all_options(*(option(fields[name]) for name in names or fields))
 
 
 def _given_fields(options: Mapping[str, Any], unset: tuple[str, ...] | None = None) -> dict[str, Any]:
-    """The fields that the options of a command give, by their names, as they were written; a command that changes an
-    entry has fields to `unset` too, and needs something to do."""
-    given = {name.removeprefix(_PREFIX): value for name, value in options.items() if name.startswith(_PREFIX)}
-    given = {name: value for name, value in given.items() if value not in (None, ())}
+    """The fields that the options of a command give, as they were written; a command that changes an entry has fields
+    to `unset` too, and needs something to do."""
+    given = {name: value for name, value in options.items() if value not in (None, ())}
     if twice := [name for name in unset or () if name in given]:
         raise click.UsageError(f"--unset: got {', '.join(twice)}, which an option sets")
     if unset == () and not given:
@@ -199,8 +194,8 @@ def _given_fields(options: Mapping[str, Any], unset: tuple[str, ...] | None = No
 def _read_fields(
     section: configuration.Section, given: Mapping[str, Any], before: configuration.Fields | None = None
 ) -> configuration.Fields:
-    """An entry with the fields of :func:`_given_fields`; the others stay as they are in `before`, None for a new one.
-    A UsageError names the option whose value cannot be used."""
+    """An entry with the fields of :func:`_given_fields`; the others stay as they are in `before`. A UsageError names
+    the option whose value cannot be used."""
     entry, faults = configuration.read_entry(section, {**(before or {}), **given}, "")
     said = []
     for fault in faults:
@@ -236,12 +231,7 @@ def _carry_out(
         return
     _show_plan(plan)
     if plan.removed and not may_remove:
-        lost = [
-            f"person {name}" + (f" with {keys} {'key' if keys == 1 else 'keys'}" if keys else "")
-            for name, keys in plan.lost_keys.items()
-        ]
-        others = [str(one) for one in plan.removed if one.name not in plan.lost_keys]
-        what = ", ".join([*others, *lost])
+        what = ", ".join(map(str, plan.removed))
         if not (sys.stdin.isatty() and sys.stdout.isatty()):
             raise click.UsageError(f"this removes {what}; {option} allows it. Nothing was changed")
         click.confirm(f"Remove {what}?", abort=True)
@@ -298,13 +288,7 @@ def _add_commands(kind: str, section: configuration.Section) -> None:
     @click.argument("name")
     @_field_options(section)
     def add_one(name: str, **options: Any) -> None:
-        identity, entry = _identity(section, name), _read_fields(section, _given_fields(options))
-        with hub_database() as hub:
-            if identity in configuration.document_of(hub.directory()).entries:
-                raise click.UsageError(f"there is a {identity} already; `partstream hub set {kind} {name}` changes it")
-            if team := entry.get("team"):
-                _check_known(configuration.Section.TEAMS, team, hub.directory(), "--team: ")
-            _carry_out(hub, hub.prepared_entry(identity, entry))
+        _put_entry(section, name, _given_fields(options))
         if section is configuration.Section.PEOPLE:
             click.echo(f"Next: `partstream hub key add {name}`, or `partstream hub invite {name}`.", err=True)
 
@@ -313,17 +297,7 @@ def _add_commands(kind: str, section: configuration.Section) -> None:
     @_field_options(section)
     @_unset_option(tuple(configuration.FIELDS[section]))
     def set_one(name: str, unset: tuple[str, ...], **options: Any) -> None:
-        identity, given = _identity(section, name), _given_fields(options, unset)
-        with hub_database() as hub:
-            directory = hub.directory()
-            # What the workers' providers list is there without an entry.
-            if section is not configuration.Section.MODELS:
-                _check_known(section, name, directory)
-            before = configuration.document_of(directory).entries.get(identity, {})
-            entry = _read_fields(section, given, {one: value for one, value in before.items() if one not in unset})
-            if team := entry.get("team"):
-                _check_known(configuration.Section.TEAMS, team, directory, "--team: ")
-            _carry_out(hub, hub.prepared_entry(identity, entry))
+        _put_entry(section, name, _given_fields(options, unset), unset)
 
     @remove.command(kind, help=f"Remove a {kind}.")
     @click.argument("name")
@@ -333,6 +307,28 @@ def _add_commands(kind: str, section: configuration.Section) -> None:
         with hub_database() as hub:
             _check_known(section, name, hub.directory())
             _carry_out(hub, hub.prepared_entry(identity, None), may_remove=yes)
+
+
+def _put_entry(
+    section: configuration.Section, name: str, given: Mapping[str, Any], unset: Sequence[str] | None = None
+) -> None:
+    """Adds an entry, or, with a list of fields to unset, changes the one that is there."""
+    identity = _identity(section, name)
+    with hub_database() as hub:
+        directory = hub.directory()
+        before = configuration.document_of(directory).entries.get(identity)
+        if before is not None and unset is None:
+            raise click.UsageError(
+                f"there is a {identity} already; `partstream hub set {section.one} {name}` changes it"
+            )
+        # What the workers' providers list is there without an entry.
+        if unset is not None and section is not configuration.Section.MODELS:
+            _check_known(section, name, directory)
+        kept = {one: value for one, value in (before or {}).items() if one not in (unset or ())}
+        entry = _read_fields(section, given, kept)
+        if team := entry.get("team"):
+            _check_known(configuration.Section.TEAMS, team, directory, "--team: ")
+        _carry_out(hub, hub.prepared_entry(identity, entry))
 
 
 def _unset_option(names: tuple[str, ...]) -> Callable[[Any], Any]:
@@ -354,7 +350,7 @@ def set_key(key_id: str, unset: tuple[str, ...], **options: Any) -> None:
         if (key := directory.keys.get(key_id)) is None:
             said = f"there is no key {shown_argument(key_id)}; `partstream hub key list` shows the ids of all keys"
             raise click.UsageError(said)
-        before = configuration.fields_of_owner(key, Owner(OwnerKind.KEY, key_id), directory)
+        before = configuration.fields_of_owner(key, directory)
         kept = {name: value for name, value in before.items() if name not in (*given, *unset)}
         hub.put_key(key, {**kept, **fields})
     click.echo(f"Key {key_id} was changed; `partstream hub show {key_id}` shows it.")
@@ -462,7 +458,9 @@ def key() -> None:
 
 @key.command("add")
 @click.argument("person")
-@click.option("--label", type=Label(), default="", metavar="TEXT", help="What the key is called, such as laptop.")
+@click.option(
+    "--label", type=Fitting(LABEL), default="", metavar="TEXT", help="What the key is called, such as laptop."
+)
 @click.option("--expires", type=End(), metavar="WHEN", help="When the key expires: 90d, 12h or a date.")
 @_field_options(configuration.Section.PEOPLE, _KEY_FIELDS)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object, with the key in it.")
@@ -529,7 +527,7 @@ def revoke(key_ids: tuple[str, ...]) -> None:
 @click.option(
     "--expires", type=End(), default="7d", show_default=True, metavar="WHEN", help="How long the link is valid."
 )
-@click.option("--label", type=Label(), default="", metavar="TEXT", help="What the key will be called.")
+@click.option("--label", type=Fitting(LABEL), default="", metavar="TEXT", help="What the key will be called.")
 @click.option("--key-expires", type=End(), metavar="WHEN", help="When the key expires.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object, with the link in it.")
 def invite(person: str, url: str, expires: float, label: str, key_expires: float | None, *, as_json: bool) -> None:

@@ -23,6 +23,7 @@ from partstream.pages.document import Hashes
 from partstream.tokens.amounts import BudgetAmount, BudgetUnit, amount_text, budget_text
 from partstream_hub.commands_database import (
     Administration,
+    Fitting,
     hub_database,
     hub_url,
     show_table,
@@ -31,7 +32,7 @@ from partstream_hub.commands_database import (
     url_option,
 )
 from partstream_hub.configuration import Fields, Section, document_of
-from partstream_hub.directory import ZONE, Directory, OwnerKind, known_zone
+from partstream_hub.directory import ENTRIES, ZONE, Directory
 from partstream_hub.page import file_html, percents
 from partstream_hub.store.rows import LEDGER
 from partstream_hub.usage import MOST_GROUPS, NAMES, OWNER, GroupBy, Sums, days_until, overview, read_usage
@@ -155,12 +156,7 @@ def _found(name: str, directory: Directory) -> Iterator[tuple[str, str, Mapping[
 
 def _standings(hub: Administration, kind: str, name: str, directory: Directory) -> list[dict[str, Any]]:
     """What is left of each budget that holds for a team, a person or a key."""
-    if kind == OwnerKind.KEY:
-        rules = directory.budgets_of(directory.keys[name])
-    else:
-        team = directory.people[name].team if kind == OwnerKind.PERSON else None
-        owners = {(kind, name), (OwnerKind.TEAM, team)}
-        rules = tuple(rule for rule in directory.rules.values() if rule.owner in owners)
+    rules = directory.budgets_of(getattr(directory, ENTRIES[kind])[name])
     windows = hub.store.open_windows(rules) if rules else {}
     return [
         {
@@ -207,13 +203,6 @@ _USAGE_FILE: Final = "hub-usage.html"
 _NUMBERS: Final = ("answers", "input", "cached", "output", "cost", "share")
 
 
-class _Zone(click.ParamType[ZoneInfo]):
-    name = "zone"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> ZoneInfo:
-        return known_zone(value) or self.fail(f"got {value!r}, expected {ZONE.description}", param, ctx)
-
-
 @click.command("usage", short_help="Show tokens and costs: by person, team, model, client, session or day.")
 @click.option(
     "--by",
@@ -228,12 +217,16 @@ class _Zone(click.ParamType[ZoneInfo]):
 @click.option("--person", metavar="NAME", help="Only the answers of this person.")
 @click.option("--most", type=click.IntRange(1), default=MOST_GROUPS, show_default=True, help="The most rows.")
 @click.option(
-    "--time-zone", "zone", type=_Zone(), metavar="ZONE", help="The time zone of days. Default: that of this machine."
+    "--time-zone",
+    "zone_name",
+    type=Fitting(ZONE),
+    metavar="ZONE",
+    help="The time zone of days. Default: that of this machine.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object, with money in nanodollars.")
 @page_option("the page of the hub")
 def usage(
-    *, by: str, days: int, person: str | None, most: int, zone: ZoneInfo | None, as_json: bool, page: str | None
+    *, by: str, days: int, person: str | None, most: int, zone_name: str | None, as_json: bool, page: str | None
 ) -> None:
     """Show the tokens and costs of the last days, from the ledger of the hub.
 
@@ -242,7 +235,8 @@ def usage(
     """
     if page is not None and (as_json or by != GroupBy.PERSON.value):
         raise click.UsageError("--html: the page shows everything at once; leave out --json and --by")
-    zone_name = zone.key if zone is not None else datetime.now(UTC).astimezone().tzname() or "local time"
+    zone = None if zone_name is None else ZoneInfo(zone_name)
+    zone_name = zone_name or datetime.now(UTC).astimezone().tzname() or "local time"
     with hub_database() as hub:
         if page is not None:
             directory = hub.directory()

@@ -15,7 +15,9 @@ their values go through the same readers, so a number may be a text of digits an
 
 from __future__ import annotations
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from decimal import Decimal, InvalidOperation
 from enum import StrEnum
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -213,17 +215,18 @@ def _list_of(read: Callable[[Any, str], Any], what: str) -> Callable[[Any, str],
 def _budgets(value: Any, where: str) -> tuple[str, ...]:
     """The budgets, one for a unit and a period, as the database has them."""
     found: dict[tuple[str, str], str] = {}
-    for place, one in enumerate(_list_of(lambda one, _: one, "budgets such as 5 USD/day")(value, where)):
-        spot = f"{where}[{place}]"
+
+    def read(one: Any, spot: str) -> None:
         try:
             budget = parsed_budget(one)
         except (UnexpectedValueError, TypeError):
             raise FaultError(spot, one, _BUDGETS_EXPECTED) from None
         kind = budget.unit.value, budget.period.value
         if kind in found:
-            expected = f"one budget of {kind[0]} for a {kind[1]}; {found[kind]} is there already"
-            raise FaultError(spot, one, expected)
+            raise FaultError(spot, one, f"one budget of {kind[0]} for a {kind[1]}; {found[kind]} is there already")
         found[kind] = budget_text(budget)
+
+    _list_of(read, "budgets such as 5 USD/day")(value, where)
     return tuple(found[kind] for kind in sorted(found))
 
 
@@ -242,12 +245,9 @@ def _upstream(value: Any, where: str) -> dict[str, Any]:
 def _price(value: Any, where: str) -> dict[str, Decimal]:
     table = value
     if isinstance(value, str):
-        named = [piece.partition("=") for piece in value.split(",")]
-        is_short = "=" not in value
-        pieces = value.split("/") if is_short else [one.strip() for _, _, one in named]
-        table = dict(zip(_PRICES if is_short else [name.strip() for name, _, _ in named], pieces, strict=False))
-        if len(table) != len(pieces):
-            raise FaultError(where, value, _PRICE_EXPECTED)
+        named = re.sub(r"^([^=/]+)/([^=/]+)$", r"input=\1,output=\2", value)
+        pairs = [(name.strip(), one) for name, _, one in (piece.partition("=") for piece in named.split(","))]
+        table = dict(pairs) if len(dict(pairs)) == len(pairs) else None
     if not isinstance(table, dict) or not {"input", "output"} <= table.keys() <= {*_PRICES}:
         raise FaultError(where, value, _PRICE_EXPECTED)
     return {name: _dollars(table[name], f"{where}.{name}") for name in _PRICES if name in table}
@@ -255,16 +255,12 @@ def _price(value: Any, where: str) -> dict[str, Decimal]:
 
 def _dollars(value: Any, where: str) -> Decimal:
     """US dollars, no finer than a nanodollar."""
-    expected = "a number of US dollars from 0, with 9 decimals at most"
-    try:
-        if isinstance(value, bool) or not isinstance(value, str | int | Decimal):
-            raise FaultError(where, value, expected)
-        amount = Decimal(value.strip() if isinstance(value, str) else value)
-        if Decimal(nanodollars(amount)).scaleb(-9) != amount:
-            raise FaultError(where, value, expected)
-    except (InvalidOperation, UnexpectedValueError):
-        raise FaultError(where, value, expected) from None
-    return amount.normalize() + 0  # 1E+1 as 10, -0 as 0
+    with suppress(InvalidOperation, UnexpectedValueError):
+        if isinstance(value, str | int | Decimal) and not isinstance(value, bool):
+            amount = Decimal(value)
+            if Decimal(nanodollars(amount)).scaleb(-9) == amount:
+                return amount.normalize() + 0  # 1E+1 as 10, -0 as 0
+    raise FaultError(where, value, "a number of US dollars from 0, with 9 decimals at most")
 
 
 _BUDGETS: Final = Field(
@@ -439,33 +435,27 @@ class Plan:
         """The entries that would be gone."""
         return tuple(step.id for step in self.steps if step.kind is StepKind.REMOVED)
 
-    @property
-    def lost_keys(self) -> dict[str, int]:
-        """How many keys that work go with the people that would be gone, by their names."""
-        works = [key.person for key in self.directory.keys.values() if key.revoked_at is None]
-        return {one.name: works.count(one.name) for one in self.removed if one.section is Section.PEOPLE}
-
     def lines(self) -> Iterator[str]:
         """The plan as a diff, a line for each entry and each of its fields that differs."""
         return (line for step in self.steps for line in step.lines())
 
     def summary(self) -> str:
         """The plan in one sentence, such as `2 added, 1 changed`."""
-        counts = {kind: sum(step.kind is kind for step in self.steps) for kind in StepKind}
-        return (
-            ", ".join(f"{count} {kind.name.lower()}" for kind, count in counts.items() if count) or "nothing to change"
-        )
+        counts = Counter(step.kind for step in self.steps)
+        shown = (f"{counts[kind]} {kind.name.lower()}" for kind in StepKind if counts[kind])
+        return ", ".join(shown) or "nothing to change"
 
 
 def plan_of(directory: Directory, wanted: HubDocument) -> Plan:
     """The steps from what there is to what is wanted; entries of tables that the document leaves out stay."""
     now = document_of(directory)
-    put: list[Step] = []
-    removed: list[Step] = []
-    for one in _ordered(now.entries.keys() | wanted.entries.keys()):
-        step = Step(one, now.entries.get(one), wanted.entries.get(one))
-        if one.section in wanted.sections and step.before != step.after:
-            (put if step.after is not None else removed).append(step)
+    steps = [
+        Step(one, now.entries.get(one), wanted.entries.get(one))
+        for one in _ordered(now.entries.keys() | wanted.entries.keys())
+        if one.section in wanted.sections and now.entries.get(one) != wanted.entries.get(one)
+    ]
+    put = [step for step in steps if step.after is not None]
+    removed = [step for step in steps if step.after is None]
     # An entry that names a team is removed before the team.
     removed.sort(key=lambda step: _SECTIONS.index(step.id.section), reverse=True)
     return Plan(directory, (*put, *removed))
@@ -491,8 +481,7 @@ def document_of(directory: Directory) -> HubDocument:
         section = Section.TEAMS if isinstance(one, Team) else Section.PEOPLE
         own = to_builtins(one)
         own = {name.removeprefix(_SWITCH): value for name, value in {**own, **own.get("policy", {})}.items()}
-        shared = fields_of_owner(one, Owner(OwnerKind(section.one), one.name), directory)
-        found[EntryId(section, one.name)] = own | shared
+        found[EntryId(section, one.name)] = own | fields_of_owner(one, directory)
     entries = {
         one: {name: fields[name] for name, row in FIELDS[one.section].items() if fields[name] != row.default}
         for one, fields in found.items()
@@ -512,17 +501,12 @@ def changes_of(plan: Plan) -> Iterator[DirectoryChange]:
                 yield _made(*step.id, fields)
             if step.id.section is not Section.MODELS:
                 owner = Owner(OwnerKind(step.id.section.one), step.id.name)
-                yield from budget_changes(owner, budget_rules(owner, fields), plan.directory)
+                yield from budget_changes(owner, fields, plan.directory)
 
 
-def budget_rules(owner: Owner, fields: Fields) -> tuple[BudgetRule, ...]:
-    """The rules of an owner, from fields in their one form."""
-    zone = fields.get("time_zone", _UTC)
-    return tuple(BudgetRule(owner, *parsed_budget(one), zone) for one in fields.get("budgets", ()))
-
-
-def fields_of_owner(one: Team | Person | Key, owner: Owner, directory: Directory) -> dict[str, Any]:
+def fields_of_owner(one: Team | Person | Key, directory: Directory) -> dict[str, Any]:
     """The fields that teams, people and keys have."""
+    owner, _ = next(directory.owners_of(one))
     rules = directory.budgets.get(owner, ())
     return {
         "budgets": tuple(budget_text(BudgetAmount(rule.unit, rule.period, rule.limit)) for rule in rules),
@@ -532,12 +516,14 @@ def fields_of_owner(one: Team | Person | Key, owner: Owner, directory: Directory
     }
 
 
-def budget_changes(owner: Owner, wanted: Iterable[BudgetRule], directory: Directory) -> Iterator[DirectoryChange]:
-    """The changes that give an owner other rules: new and changed ones are put, unwanted ones removed."""
-    before = {rule.id: rule for rule in directory.budgets.get(owner, ())}
-    after = {rule.id: rule for rule in wanted}
-    yield from (rule for rule in after.values() if before.get(rule.id) != rule)
-    yield from (Remove("budget", one) for one in before.keys() - after.keys())
+def budget_changes(owner: Owner, fields: Fields, directory: Directory) -> Iterator[DirectoryChange]:
+    """The changes that give an owner the budgets of fields in their one form: new and changed rules are put, unwanted
+    ones removed."""
+    zone, budgets = fields.get("time_zone", _UTC), map(parsed_budget, fields.get("budgets", ()))
+    rules = [BudgetRule(owner, *budget, zone) for budget in budgets]
+    yield from (rule for rule in rules if directory.rules.get(rule.id) != rule)
+    unwanted = {rule.id for rule in directory.budgets.get(owner, ())} - {rule.id for rule in rules}
+    yield from (Remove("budget", one) for one in sorted(unwanted))
 
 
 def _made(section: Section, name: str, fields: Fields) -> Team | Person | ModelRoute:

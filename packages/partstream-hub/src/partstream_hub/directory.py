@@ -238,17 +238,20 @@ class Directory:
         """The team of a person, if the person has one."""
         return None if person.team is None else self.teams.get(person.team)
 
-    def owners_of(self, key: Key) -> Iterator[tuple[Owner, Key | Person | Team]]:
-        """Whose limits hold for a key: the key itself, its person, and the team of the person."""
-        yield Owner(OwnerKind.KEY, key.id), key
-        if (person := self.people.get(key.person)) is not None:
-            yield Owner(OwnerKind.PERSON, person.name), person
-            if (team := self.team_of(person)) is not None:
-                yield Owner(OwnerKind.TEAM, team.name), team
+    def owners_of(self, one: Key | Person | Team | None) -> Iterator[tuple[Owner, Key | Person | Team]]:
+        """Whose limits hold for a key, a person or a team: its own, of a key the person's, and the team's of that."""
+        if isinstance(one, Key):
+            yield Owner(OwnerKind.KEY, one.id), one
+            one = self.people.get(one.person)
+        if isinstance(one, Person):
+            yield Owner(OwnerKind.PERSON, one.name), one
+            one = self.team_of(one)
+        if isinstance(one, Team):
+            yield Owner(OwnerKind.TEAM, one.name), one
 
-    def budgets_of(self, key: Key) -> tuple[BudgetRule, ...]:
-        """The rules that a request with a key has to pass, all of them: the key's, the person's and the team's."""
-        return tuple(rule for owner, _ in self.owners_of(key) for rule in self.budgets.get(owner, ()))
+    def budgets_of(self, one: Key | Person | Team) -> tuple[BudgetRule, ...]:
+        """The rules that its requests have to pass, all of them."""
+        return tuple(rule for owner, _ in self.owners_of(one) for rule in self.budgets.get(owner, ()))
 
 
 # ---- Changes ----
@@ -269,7 +272,7 @@ class Remove:
 
 DirectoryChange: TypeAlias = Entry | Remove
 """An entry is put, new or in place of the one with its name; the person and the digest of a key never change."""
-_PLACES: Final = {"team": "teams", "person": "people", "key": "keys", "budget": "rules", "model": "routes"}
+ENTRIES: Final = {"team": "teams", "person": "people", "key": "keys", "budget": "rules", "model": "routes"}
 """The field of the directory that has the entries of a kind, by name."""
 _KINDS: Final = {Team: "team", Person: "person", Key: "key", BudgetRule: "budget", ModelRoute: "model"}
 
@@ -293,7 +296,7 @@ def _put(directory: Directory, entry: Entry, time: float) -> Directory:
         raise DirectoryConflictError(f"put {kind} {name}", reason)
     if isinstance(entry, Key) and name not in directory.keys:
         entry = replace(entry, created_at=time)
-    changed: dict[str, Any] = {_PLACES[kind]: {**getattr(directory, _PLACES[kind]), name: entry}}
+    changed: dict[str, Any] = {ENTRIES[kind]: {**getattr(directory, ENTRIES[kind]), name: entry}}
     return replace(directory, **changed)
 
 
@@ -303,7 +306,7 @@ def _conflict(directory: Directory, entry: Entry) -> str | None:
         is_known = entry.team is None or entry.team in directory.teams
         return None if is_known else f"there is no team {entry.team}"
     if isinstance(entry, BudgetRule):
-        place = getattr(directory, _PLACES[entry.owner.kind])
+        place = getattr(directory, ENTRIES[entry.owner.kind])
         return None if entry.owner.name in place else f"there is no {entry.owner}"
     if not isinstance(entry, Key):
         return None
@@ -318,7 +321,7 @@ def _conflict(directory: Directory, entry: Entry) -> str | None:
 
 def _removed(directory: Directory, change: Remove) -> Directory:
     kind, name = change.kind, change.name
-    reason = None if name in getattr(directory, _PLACES[kind]) else "it is not there"
+    reason = None if name in getattr(directory, ENTRIES[kind]) else "it is not there"
     if kind == "team" and (people := sorted(one.name for one in directory.people.values() if one.team == name)):
         reason = f"it has people: {', '.join(people[:5])}"
     if reason is not None:
@@ -326,7 +329,7 @@ def _removed(directory: Directory, change: Remove) -> Directory:
     keys = {one.id for one in directory.keys.values() if kind == "person" and one.person == name}
     owners = {(kind, name), *((OwnerKind.KEY, key) for key in keys)}
     gone = {"keys": keys, "rules": {rule.id for rule in directory.rules.values() if rule.owner in owners}}
-    gone.setdefault(_PLACES[kind], set()).add(name)
+    gone.setdefault(ENTRIES[kind], set()).add(name)
     left: dict[str, Any] = {
         place: {one: entry for one, entry in getattr(directory, place).items() if one not in names}
         for place, names in gone.items()
