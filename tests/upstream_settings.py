@@ -13,7 +13,7 @@ __all__ = ["gateway_of"]
 
 
 def gateway_of(settings: Mapping[str, Any]) -> GatewayConfiguration:
-    """Reads settings by the names that they have in a group; raises a ConfigurationError for one of no use."""
+    """Reads settings by the names that they have in a group; raises a ConfigurationError for an unusable one."""
     known = upstream_rows()
     given = {name: value for name, value in settings.items() if not is_left_out(known.get(name), value)}
     rows = upstream_rows(check_protocol(given.get("protocol", AUTO), "protocol"))
