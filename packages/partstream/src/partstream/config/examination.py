@@ -478,9 +478,7 @@ async def _judged(answer: FetchResponse, gateway: GatewayConfiguration, fetch: F
     if answer.status != 200:
         error = list_refusal(answer, gateway)
         if http_errors.says_path_is_missing(error):
-            helps = await discovery.advice_on_missing_list(fetch, gateway)
-            is_general = helps.startswith(http_errors.GENERAL_BEGINNING)
-            error.advise(f"{helps} If so: name models in `models`" if is_general else helps)
+            error.advise(http_errors.GENERAL_ADVICE)
         verdict = CheckStatus.WARNING if answer.status in _NO_LIST and not gateway.discovers else CheckStatus.PROBLEM
         explained(error, gateway, advice)
         helps = error.advice or _ADVICE.get(answer.status, _GENERAL_ADVICE)

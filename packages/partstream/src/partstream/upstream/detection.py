@@ -23,7 +23,7 @@ import logging
 import re
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
-from contextlib import aclosing, asynccontextmanager
+from contextlib import aclosing, asynccontextmanager, suppress
 from datetime import UTC, datetime
 from enum import Enum, auto
 from functools import partial
@@ -34,14 +34,14 @@ from urllib.parse import urlsplit, urlunsplit
 from partstream._version import __version__
 from partstream.codec.checks import dataclass, field, replace
 from partstream.codec.json_codec import dumps
-from partstream.errors import UpstreamConnectionError, UpstreamError
+from partstream.errors import LanguageModelError, UpstreamConnectionError, UpstreamError
 from partstream.protocols.protocol import PROTOCOLS, ServerProtocol, asked_protocols, asking
 from partstream.protocols.serve import path_for_model
 from partstream.settings.known_servers import KNOWN_SERVERS, KnownServer, known_server, server_at
 from partstream.settings.row import hidden_url
 from partstream.upstream import endpoint, http_errors
 from partstream.upstream.context import shared_task
-from partstream.upstream.discovery import FetchResponse, KeptFile, document_in, entries_of, is_list
+from partstream.upstream.discovery import FetchResponse, KeptFile, document_in, entries_of
 from partstream.upstream.http import Connections, UpstreamHTTP
 
 if TYPE_CHECKING:
@@ -217,8 +217,7 @@ def server_of_list(answer: FetchResponse) -> str | None:
     """The name of the known server that a list of models tells by its headers and entries; None for any other."""
     if answer.status != 200:
         return None
-    entries, _ = entries_of(document_in(answer.body)) or ((), "")
-    owners = [one.get("owned_by") for one in entries if isinstance(one, dict)]
+    owners = [one.get("owned_by") for one in _entries_in(answer) or () if isinstance(one, dict)]
     by_owner = (server for owner, server in _OWNERS.items() if owner in owners)
     return _server_of_headers(answer.headers) or next(by_owner, None)
 
@@ -226,6 +225,12 @@ def server_of_list(answer: FetchResponse) -> str | None:
 def _server_of_headers(headers: Mapping[str, str]) -> str | None:
     told = (server for name, starts, server in _HEADERS if name in headers and headers[name].startswith(starts))
     return next(told, None)
+
+
+def _entries_in(answer: FetchResponse) -> list[Any] | None:
+    """The entries of a list of models; None where an answer is none."""
+    listed = entries_of(document_in(answer.body))
+    return None if listed is None else listed[0]
 
 
 # ---- The decision ----
@@ -293,7 +298,7 @@ class Round:
     @property
     def has_list(self) -> bool:
         """Whether models are listed here."""
-        return self.listing is not None and is_list(self.listing)
+        return self.listing is not None and self.listing.status == 200 and _entries_in(self.listing) is not None
 
 
 def is_last(asked: Round) -> bool:
@@ -434,8 +439,9 @@ async def detect(configuration: GatewayConfiguration, connections: Connections) 
     return decide(configuration.base_url, await _ask(configuration, connections, wires), wires)
 
 
-async def advice_on_protocol(configuration: GatewayConfiguration, connections: Connections) -> str:
-    """Advice where a server lacks the endpoint of the protocol that was set; empty where nothing is known.
+async def advice_on_protocol(configuration: GatewayConfiguration, connections: Connections, if_right: str = "") -> str:
+    """Advice where a server lacks the endpoint of the protocol that was set, or its list of models; empty where nothing
+    is known, and `if_right` where the endpoint is there.
 
     Asked after a request has failed only: the setting itself is never doubted.
     """
@@ -455,7 +461,7 @@ async def advice_on_protocol(configuration: GatewayConfiguration, connections: C
             f"the server speaks {found.title} at {found.shown_url}, and no {own[0].title}: leave `protocol` out, "
             f"or set it to {found.protocol}"
         )
-    return f"did you mean {found.shown_url}?" if found.base_url.rstrip("/") != url.rstrip("/") else ""
+    return f"did you mean {found.shown_url}?" if found.base_url.rstrip("/") != url.rstrip("/") else if_right
 
 
 async def _ask(
@@ -688,8 +694,10 @@ async def open_upstream(configuration: GatewayConfiguration) -> AsyncIterator[Op
         except UpstreamError as error:
             if detected is not None and not detected.is_certain:
                 error.advise(detected.advice)
-            elif detected is not None and http_errors.says_path_is_missing(error):
-                error.advise(http_errors.NO_LIST_ADVICE)
+            elif http_errors.says_path_is_missing(error):
+                helps = http_errors.NO_LIST_ADVICE
+                with suppress(LanguageModelError):  # the key is gone meanwhile
+                    error.advise(helps if detected else await advice_on_protocol(known, connections, helps))
             raise
 
 

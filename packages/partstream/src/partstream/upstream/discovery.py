@@ -32,7 +32,6 @@ from partstream.codec.json_codec import JSONDecodeError, dumps, loads
 from partstream.codec.system import make_private_folder, replace_file
 from partstream.conversation.preparation import UNKNOWN_CAPABILITIES, Fact, ModelCapabilities, Source
 from partstream.protocols.protocol import asking
-from partstream.settings.row import hidden_url
 from partstream.upstream import endpoint, http_errors, model_shapes
 from partstream.upstream import model_information as facts
 from partstream.upstream.context import shared_task
@@ -149,8 +148,6 @@ class ModelList:
                 listed = await self.records()
                 records = tuple(record for record in listed if record.is_served_at(self._writer.path))
             except errors.LanguageModelError as error:
-                if isinstance(error, errors.UpstreamError) and http_errors.says_path_is_missing(error):
-                    error.advise(await advice_on_missing_list(self._fetch, self._configuration))
                 if not selection.overrides:
                     raise
                 _logger.warning("only the configured models are offered: %s", error)
@@ -384,31 +381,6 @@ def list_refusal(response: FetchResponse, configuration: GatewayConfiguration) -
     error = http_errors.http_error(response.status, response.headers, response.body, datetime.now(UTC), wire)
     http_errors.advise_on_key(error, configuration)
     return error
-
-
-_LOOK_SECONDS: Final = 3.0
-"""For one look: an error is shown after it."""
-
-
-async def advice_on_missing_list(fetch: Fetch, configuration: GatewayConfiguration) -> str:
-    """Advice for a server without a list of models; looks for one below the path that is usual for the protocol."""
-    url, writer = configuration.base_url, asking(configuration.protocol)
-    usual = writer.own_base_path
-    meant = endpoint.own_base_url(url, usual, ()) if usual else endpoint.base_urls(url, ())[0]
-    path = endpoint.path_of(meant) + writer.models_path
-    if endpoint.path_of(meant) != endpoint.path_of(url):
-        try:
-            async with asyncio.timeout(_LOOK_SECONDS):
-                if is_list(await fetch(path, {}, None)):
-                    return f"did you mean {hidden_url(endpoint.without_query(meant))}?"
-        except (TimeoutError, errors.LanguageModelError) as error:
-            _logger.info("no list of models at %s: %s", path, error)
-    return f"{http_errors.GENERAL_BEGINNING}{usual or endpoint.USUAL_VERSION}?"
-
-
-def is_list(answer: FetchResponse) -> bool:
-    """Whether an answer is a list of models in a known form."""
-    return answer.status == 200 and entries_of(document_in(answer.body)) is not None
 
 
 def document_in(body: bytes) -> Any:

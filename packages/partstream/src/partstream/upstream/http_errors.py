@@ -270,9 +270,7 @@ _NO_SUCH_MODEL: Final = re.compile(r"models/\S+ is not found\b")
 """Google's message for an unknown model (docs/wires/gemini.md#errors)."""
 _NO_SUCH_PATH: Final = re.compile(r"file not found\.?", re.IGNORECASE)
 """The message of llama.cpp's server for any path that it does not have (tools/server, the handler of errors)."""
-GENERAL_BEGINNING: Final = "does the base URL end as the server wants it, often in "
-"""How an advice begins that only says what is usual."""
-GENERAL_ADVICE: Final = f"{GENERAL_BEGINNING}/v1?"
+GENERAL_ADVICE: Final = "does the base URL end as the server wants it, often in /v1?"
 NO_LIST_ADVICE: Final = "its models answer there all the same: name those that you want in `models`"
 """Where the list of models is missing, and the endpoint of the protocol is there."""
 

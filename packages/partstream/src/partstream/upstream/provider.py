@@ -203,13 +203,8 @@ class GatewayProvider(LanguageModelChatProvider):
         if not self.configuration.discovers:  # nor here
             usual = self.configuration.spoken(DEFAULT_PROTOCOL, self.configuration.base_url)
             return await (self._client or self._made(usual)).models.information()
-        try:
-            listing = _Listing(self, await self._spoken())
-            await carry_out(listing, Attempts())
-        except UpstreamError as error:
-            if self._detector is not None and self._detector.known and http_errors.says_path_is_missing(error):
-                error.advise(http_errors.NO_LIST_ADVICE)
-            raise
+        listing = _Listing(self, await self._spoken())
+        await carry_out(listing, Attempts())
         return listing.models
 
     async def _answer(self, model: LanguageModelChatInformation, question: ModelCall) -> None:
@@ -280,20 +275,21 @@ class GatewayProvider(LanguageModelChatProvider):
 
     # ---- the protocol, which is never doubted where it is set ----
 
-    async def after(self, error: UpstreamError, client: RequestSender) -> RequestSender | None:
-        """The upstream as it is detected after a path was missing; None with advice in the error if it is no other."""
+    async def after(self, error: UpstreamError, client: RequestSender, if_right: str) -> RequestSender | None:
+        """The upstream as it is detected after a path was missing; None with advice in the error if it is no other,
+        which is `if_right` where the endpoint is there."""
         if self._detector is None or client.detected is None:
             from partstream.upstream.detection import advice_on_protocol  # noqa: PLC0415 - for an error alone
 
             try:
-                error.advise(await advice_on_protocol(self.configuration, self._connections))
+                error.advise(await advice_on_protocol(self.configuration, self._connections, if_right))
             except LanguageModelError as second:  # the key is gone meanwhile: the first error is what counts
                 _logger.info("nothing is known of what the server speaks: %s", second)
             return None
         found = await self._detector.detected_again(client.detected)
         again = self._of(found) if found.is_certain else client
         if again is client:
-            error.advise("" if found.is_certain else found.advice)
+            error.advise(if_right if found.is_certain else found.advice)
             return None
         _logger.warning("asking again at %s: %s; before, %s", found.shown_url, found.says, error.statement)
         return again
@@ -329,14 +325,17 @@ class GatewayProvider(LanguageModelChatProvider):
 
 
 class _Spoken(Asking):
-    """What an upstream is asked in the protocol that it speaks, as far as that is known."""
+    """What an upstream is asked in the protocol that it speaks, as far as that is known. `if_right` is the advice where
+    a path is missing all the same."""
+
+    if_right = ""
 
     def __init__(self, provider: GatewayProvider, client: RequestSender) -> None:
         self._provider = provider
         self.client = client
 
     async def redetect(self, error: UpstreamError) -> Sending | None:
-        again = await self._provider.after(error, self.client)
+        again = await self._provider.after(error, self.client, self.if_right)
         if again is None or not self.may_begin_anew:
             return None
         self.client = again
@@ -357,6 +356,7 @@ class _Listing(_Spoken):
     """The request for the list of models."""
 
     models: Sequence[LanguageModelChatInformation] = ()
+    if_right = http_errors.NO_LIST_ADVICE
 
     async def send(self, attempts: Attempts) -> None:
         self.models = await self.client.models.information()

@@ -6,8 +6,8 @@ import pytest
 
 from partstream.codec.json_codec import dumps
 from partstream.protocols.errors import COMMON_ERRORS
-from partstream.upstream.detection import Presence, server_of_list, sign_of
-from partstream.upstream.discovery import FetchResponse, is_list
+from partstream.upstream.detection import Presence, Round, server_of_list, sign_of
+from partstream.upstream.discovery import FetchResponse
 from rows import one_test_for
 
 BASE = "http://h.example:8080/v1"
@@ -119,11 +119,11 @@ def test_the_headers_of_any_answer_tell_its_server():
 
 
 def test_only_a_list_is_a_list():
-    assert is_list(answer(200, {"data": []}))
-    assert is_list(answer(200, [{"id": "m"}]))
-    assert not is_list(answer(404, {"data": []}))
-    assert not is_list(answer(200, b"<html>"))
-    assert not is_list(answer(200, {"error": "no"}))
+    assert Round("http://h/v1", {}, answer(200, {"data": []})).has_list
+    assert Round("http://h/v1", {}, answer(200, [{"id": "m"}])).has_list
+    assert not Round("http://h/v1", {}, answer(404, {"data": []})).has_list
+    assert not Round("http://h/v1", {}, answer(200, b"<html>")).has_list
+    assert not Round("http://h/v1", {}, answer(200, {"error": "no"})).has_list
     assert server_of_list(answer(404, {"data": [{"owned_by": "vllm"}]})) is None
 
 
