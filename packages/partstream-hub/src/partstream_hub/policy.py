@@ -230,7 +230,6 @@ def _say_failure(calling: Future[None]) -> None:
 _MOST_CHARACTERS: Final = 1000
 _MOST_NAME: Final = 200
 _MOST_MESSAGES: Final = 10_000
-_MOST_PARTS: Final = 10_000
 _MOST_TOKENS: Final = 10**9
 
 
@@ -261,12 +260,9 @@ def _text(where: str, value: object, most: int) -> str:
 
 def _messages(messages: object, most_bytes: int) -> tuple[ChatMessage, ...]:
     """Messages made anew of their JSON, which nothing else can be in."""
-    expected = f"a list or a tuple of 1 to {_MOST_MESSAGES:,} ChatMessage"
-    if type(messages) not in {list, tuple}:
-        raise _unexpected("Changed.messages", messages, expected)
-    kept: list[Any] = list(messages)  # type: ignore[call-overload] # a list or a tuple
+    kept: list[Any] = list(messages) if type(messages) in {list, tuple} else []  # type: ignore[call-overload]
     if not 0 < len(kept) <= _MOST_MESSAGES:
-        raise _unexpected("Changed.messages", kept, expected)
+        raise _unexpected("Changed.messages", messages, f"a list or a tuple of 1 to {_MOST_MESSAGES:,} ChatMessage")
     left, made = most_bytes, []
     for place, message in enumerate(kept):
         where = f"Changed.messages[{place}]"
@@ -275,11 +271,9 @@ def _messages(messages: object, most_bytes: int) -> tuple[ChatMessage, ...]:
         role, name, content = message.role, message.name, message.content
         if type(role) is not Role or (name is not None and type(name) is not str):
             raise _unexpected(where, message, "a role of Role, and a text or None as name")
-        if type(content) is not tuple or len(content) > _MOST_PARTS:
-            raise _unexpected(f"{where}.content", content, f"at most {_MOST_PARTS:,} parts")
         try:
             data = dumps([part_json(part) for part in content])
-            made.append(ChatMessage(Role(role), [part_of_json(part) for part in loads(data)], name))
+            made.append(ChatMessage(role, [part_of_json(part) for part in loads(data)], name))
         except (TypeError, ValueError, RecursionError, OverflowError):
             raise _unexpected(f"{where}.content", content, "parts that hold JSON values") from None
         left -= len(data)
@@ -410,12 +404,8 @@ _BEFORE: Final = "before_request"
 _END: Final = "at_end"
 
 
-class PolicyUnusableError(CallerError):
+class PolicyUnusableError(CallerError, UnexpectedValueError):
     """The policy in the settings cannot be used; a hub does not start without one that it should have."""
-
-    def __init__(self, source: str, got: str, expected: str) -> None:
-        super().__init__(f"policy {source}: got {got}, expected {expected}")
-        self.source = source
 
 
 @dataclass(frozen=True, slots=True)
@@ -437,23 +427,18 @@ def loaded_policy(source: str) -> PolicyFunctions:
     Raises:
         PolicyUnusableError: The file is not there, raises an error, or holds no such function.
     """
-    loader = SourceLoader(source)
+    loader, place = SourceLoader(source), f"policy {source}"
     expected = f"a Python file with {_BEFORE}, {_END} or both"
-    if loader.file is None or not loader.file.is_file():
-        raise PolicyUnusableError(source, "no such file", expected)
-    held: Any
     try:
-        held = loader.module()
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:
-        raise PolicyUnusableError(source, f"{type(error).__name__}: {error}", "a file that runs") from error
+        held: Any = loader.module()
+    except (Exception, SystemExit) as error:
+        raise PolicyUnusableError(place, f"{type(error).__name__}: {error}", "a file that runs") from error
     name = loader.attribute
     if name and (held := getattr(held, name, None)) is None:
-        raise PolicyUnusableError(source, f"a file without {name}", expected)
-    before, end = getattr(held, _BEFORE, None), getattr(held, _END, None)
-    if before is None and end is None and name and callable(held):
-        before = held
-    if (before is None and end is None) or not all(one is None or callable(one) for one in (before, end)):
-        raise PolicyUnusableError(source, "nothing to call", expected)
-    return PolicyFunctions(before, end)
+        raise PolicyUnusableError(place, f"a file without {name}", expected)
+    functions = [getattr(held, one, None) for one in (_BEFORE, _END)]
+    if functions == [None, None] and name:
+        functions[0] = held
+    if functions == [None, None] or not all(one is None or callable(one) for one in functions):
+        raise PolicyUnusableError(place, "nothing to call", expected)
+    return PolicyFunctions(*functions)
