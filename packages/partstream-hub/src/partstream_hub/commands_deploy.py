@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
@@ -164,10 +165,6 @@ class RayApplication:
 PRE_STOP_SECONDS: Final = 5  # how long an ending pod still takes requests: until balancers know that it ends
 ADDED_SECONDS: Final = 15  # what a pod has beyond its drain: for the wait before it, the last bytes, and closing
 _CODE: Final = PurePosixPath("/app")
-_SECRET: Final = "partstream"  # noqa: S105 - the name of an object that holds keys
-_DATABASE_KEY: Final = "hub-database"
-_TOKEN_KEY: Final = "token"  # noqa: S105 - the name of an entry
-_KEYS: Final = PurePosixPath("/run/secrets/partstream")
 
 
 def kubernetes_text(plan: ServePlan, replicas: int) -> str:
@@ -187,24 +184,20 @@ def kubernetes_text(plan: ServePlan, replicas: int) -> str:
     if is_hub and (shown := plan.options.get("policy")):
         said = f"got {shown} with --print-kubernetes; build it into the image and add it there"
         raise click.UsageError(f"--policy: {said}")
-    reference = {"secretKeyRef": {"name": _SECRET, "key": _DATABASE_KEY}}
-    database = {"name": "PARTSTREAM_HUB_DATABASE", "valueFrom": reference}
-    keys = {"name": "keys", "mountPath": str(_KEYS), "readOnly": True}
     values = {
         "version": __version__,
-        "secret": _DATABASE_KEY if is_hub else _TOKEN_KEY,
-        "of_files": f"# The files of providers are expected in {_CODE} of the image.\n" if plan.sources else "",
-        "of_profiles": "# Profiles are in the file that PARTSTREAM_CONFIG names: add both.\n" if plan.profiles else "",
-        "replicas": replicas if replicas > 1 else 2,
+        "secret": "hub-database" if is_hub else "token",
+        "replicas": max(replicas, 2),
         "grace_seconds": int(plan.settings_number("drain_seconds")) + PRE_STOP_SECONDS + ADDED_SECONDS,
         "pre_stop_seconds": PRE_STOP_SECONDS,
         "port": DEFAULT_PORT,
         "arguments": yaml_text([*_arguments(plan, is_hub=is_hub)]),
-        "environment": f"            - {yaml_text(database)}\n" if is_hub else "",
-        "mounts": "" if is_hub else f"            - {yaml_text(keys)}\n",
     }
+    # A line of the template that begins with `@` and one of these is there where that is chosen.
+    chosen = {"hub": is_hub, "token": not is_hub, "files": plan.sources, "profiles": plan.profiles}
     template = Path(__file__).with_name("kubernetes.yaml").read_text(encoding="utf-8")
-    return Template(template).substitute(values)
+    lines = re.sub(r"(?m)^@(\w+) (.*\n)", lambda line: line[2] if chosen[line[1]] else "", template)
+    return Template(lines).substitute(values)
 
 
 _OF_ONE_MACHINE: Final = frozenset({"hub", "no_store", "store_file", "store_days"})
@@ -228,7 +221,7 @@ def _arguments(plan: ServePlan, *, is_hub: bool) -> Iterator[str]:
         yield from ("--metrics", plan.metrics)
     if plan.otlp is not None:
         yield from ("--otlp", plan.otlp)
-    yield from ("--hub",) if is_hub else ("--token-file", str(_KEYS / _TOKEN_KEY))
+    yield from ("--hub",) if is_hub else ("--token-file", "/run/secrets/partstream/token")
     for name, value in plan.options.items():
         if name not in _OF_ONE_MACHINE and is_given(value):
             yield from (option_of(name), f"{value:g}" if isinstance(value, float) else str(value))

@@ -7,12 +7,10 @@ whatever carries calls is between them.
 from __future__ import annotations
 import asyncio
 import pickle
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import AsyncExitStack, suppress
-from math import isfinite
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from partstream.codec.checks import refuse
 from partstream.errors import LanguageModelError, PartstreamError, UpstreamConnectionError
 from partstream.lm.cancellation import CancellationToken, CancellationTokenSource
 from partstream.lm.outputs import Finish
@@ -34,16 +32,9 @@ _NAMED_RESOURCES: Final = frozenset({"num_cpus", "num_gpus", "memory"})
 
 def actor_options(provider: LanguageModelChatProvider) -> dict[str, Any]:
     """What a provider needs of the machine that it runs on, in the form in which Ray reserves it; empty for nothing."""
-    wanted: Any = provider.resources
-    if not isinstance(wanted, Mapping):
-        refuse("provider.resources", wanted, "a mapping of names, such as num_gpus, to amounts")
-    for name, amount in wanted.items():
-        is_amount = isinstance(amount, int | float) and not isinstance(amount, bool) and isfinite(amount)
-        if not isinstance(name, str) or not is_amount or amount < 0:
-            refuse(f"provider.resources[{name!r}]", amount, "a number that is not negative")
-    options = {name: amount for name, amount in wanted.items() if name in _NAMED_RESOURCES}
-    others = {name: amount for name, amount in wanted.items() if name not in _NAMED_RESOURCES}
-    return options | ({"resources": others} if others else {})
+    named = {name: amount for name, amount in provider.resources.items() if name in _NAMED_RESOURCES}
+    others = {name: amount for name, amount in provider.resources.items() if name not in _NAMED_RESOURCES}
+    return named | ({"resources": others} if others else {})
 
 
 async def check_providers(providers: Iterable[LanguageModelChatProvider]) -> None:

@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from partstream import errors
 from partstream.codec.checks import dataclass, replace
 from partstream.lm.cancellation import CancellationToken, EventEmitter
-from partstream.lm.outputs import HOSTED, InboundRequest
+from partstream.lm.outputs import HOSTED, Finish, InboundRequest
 from partstream.lm.provider import LanguageModelChatProvider
 from partstream.protocols.errors import COMMON_ERRORS, ErrorKind
 from partstream.server.models import ForwardingProvider, ModelCatalogue, counted_request, unhosted_tools

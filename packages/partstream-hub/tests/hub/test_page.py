@@ -101,11 +101,6 @@ def test_days_without_an_answer_are_columns_and_no_rows():
     assert len(_table(read_html(page), "day")) == 30 - quiet + 2
 
 
-def money_of(shown: str) -> float:
-    """What an amount says."""
-    return float(shown.removeprefix("$"))
-
-
 def test_estimates_and_what_nobody_knows_are_marked():
     sums = Sums(answers=4, input_tokens=100, output_tokens=10, nanodollars=DOLLAR, estimated=1, unpriced=1, uncounted=1)
     usage = report(1)

@@ -57,14 +57,14 @@ _WORDS: Final = {
 
 
 class _Sqlite(HubStore):
-    """A file of SQLite. Its clock is the machine's own, which all processes share; without a path it is in memory."""
+    """A file of SQLite. Its clock is the machine's own, which all processes share."""
 
     words = _WORDS
     alone = "SELECT 1"  # writers wait for each other anyway
     has_table = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?"
 
-    def __init__(self, path: Path | None, clock: Callable[[], float]) -> None:
-        self.where = "memory" if path is None else str(path)
+    def __init__(self, path: Path, clock: Callable[[], float]) -> None:
+        self.where = str(path)
         self._path = path
         self._clock = clock
         self._lock = threading.Lock()
@@ -85,7 +85,8 @@ class _Sqlite(HubStore):
         if connection is None or not self._lock.acquire(blocking=False):
             return None
         try:
-            return self._run(connection, action, Access.WRITE, _AT_ONCE) if self._is_in_its_place() else None
+            is_here = file_identity(self._path) == self._identity
+            return self._run(connection, action, Access.WRITE, _AT_ONCE) if is_here else None
         except (sqlite3.Error, OSError):
             return None
         finally:
@@ -93,12 +94,12 @@ class _Sqlite(HubStore):
 
     def version(self) -> int:
         try:
-            return 0 if self._path is not None and file_identity(self._path) is None else super().version()
+            return 0 if file_identity(self._path) is None else super().version()
         except OSError as error:
             raise self._explained(error) from error
 
     def another(self) -> HubStore:
-        return self if self._path is None else _Sqlite(self._path, self._clock)
+        return _Sqlite(self._path, self._clock)
 
     def close(self) -> None:
         with self._lock:
@@ -131,28 +132,21 @@ class _Sqlite(HubStore):
                 connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
         return result
 
-    def _is_in_its_place(self) -> bool:
-        return self._path is None or file_identity(self._path) == self._identity
-
     def _connected(self) -> sqlite3.Connection:
-        if self._connection is not None and not self._is_in_its_place():
+        if self._connection is not None and file_identity(self._path) != self._identity:
             # SQLite would go on with the file that has no name any more: what it charges would be lost with the
             # process, and what the new one says, such as a key that is revoked, would not hold.
             _logger.warning("the hub's database %s was taken away or replaced; it is opened anew", self.where)
             self._connection.close()
             self._connection = None
         if self._connection is None:
-            if self._path is None:
-                connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
-            elif self._identity is not None and file_identity(self._path) is None:
+            if self._identity is not None and file_identity(self._path) is None:
                 raise FileNotFoundError(errno.ENOENT, "its file was taken away")
-            else:
-                connection = open_private_database(self._path, _BUSY_SECONDS)
+            connection = open_private_database(self._path, _BUSY_SECONDS)
             with closed_on_error(connection):
                 connection.execute("PRAGMA foreign_keys = ON")
-                if self._path is not None:
-                    use_write_ahead_log(connection, _BUSY_SECONDS)
-                    self._identity = file_identity(self._path)
+                use_write_ahead_log(connection, _BUSY_SECONDS)
+                self._identity = file_identity(self._path)
             self._connection, self._set = connection, {}
         return self._connection
 
@@ -178,7 +172,7 @@ def opened_store(address: str | Path, clock: Callable[[], float] | None = None) 
         from partstream_hub.store.postgres import PostgresStore  # noqa: PLC0415 - the driver is an extra
 
         return PostgresStore(str(address), clock)
-    return _Sqlite(None if str(address) == ":memory:" else Path(address), clock or time.time)
+    return _Sqlite(Path(address), clock or time.time)
 
 
 # ---- Where the database is ----

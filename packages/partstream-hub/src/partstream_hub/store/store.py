@@ -68,7 +68,7 @@ class HubStore:
         raise NotImplementedError
 
     def another(self) -> HubStore:
-        """The same database over another connection, so that what takes long delays no worker; not one in memory."""
+        """The same database over another connection, so that what takes long delays no worker."""
         raise NotImplementedError
 
     def close(self) -> None:
