@@ -56,8 +56,7 @@ class Administration:
 
     def prepared_entry(self, one: configuration.EntryId, entry: configuration.Fields | None) -> configuration.Plan:
         """What has to change for one entry to be there as it is given, or to be gone for None."""
-        wanted = configuration.HubDocument({} if entry is None else {one: entry}, frozenset({one.section}))
-        plan = self.prepared(wanted)
+        plan = self.prepared({one.section: {} if entry is None else {one.name: entry}})
         return replace(plan, steps=tuple(step for step in plan.steps if step.id == one))
 
     def carry_out(self, plan: configuration.Plan) -> int:

@@ -316,7 +316,7 @@ def _put_entry(
     identity = _identity(section, name)
     with hub_database() as hub:
         directory = hub.directory()
-        before = configuration.document_of(directory).entries.get(identity)
+        before = configuration.document_of(directory)[section].get(name)
         if before is not None and unset is None:
             raise click.UsageError(
                 f"there is a {identity} already; `partstream hub set {section.one} {name}` changes it"
@@ -365,7 +365,7 @@ def _identity(section: configuration.Section, name: str) -> configuration.EntryI
 
 def _check_known(section: configuration.Section, name: str, directory: Directory, place: str = "") -> None:
     """Refuses a name that nothing has with a UsageError, which says the name that is probably meant."""
-    known = [one.name for one in configuration.document_of(directory).entries if one.section is section]
+    known = configuration.document_of(directory)[section]
     if name not in known:
         close = closest_name(name, known)
         hint = f"did you mean {close}?" if close else f"`partstream hub add {section.one} NAME` adds one"

@@ -7,7 +7,7 @@ page of a running hub, once.
 
 from __future__ import annotations
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
@@ -31,7 +31,7 @@ from partstream_hub.commands_database import (
     time_text,
     url_option,
 )
-from partstream_hub.configuration import Fields, Section, document_of
+from partstream_hub.configuration import FIELDS, Section, document_of
 from partstream_hub.directory import ENTRIES, ZONE, Directory
 from partstream_hub.page import file_html, percents
 from partstream_hub.store.rows import LEDGER
@@ -43,11 +43,6 @@ if TYPE_CHECKING:
 # ---- hub list ----
 
 _EVERYTHING: Final = "all"
-_COLUMNS: Final = {
-    Section.TEAMS: ("team", "people", "budgets", "models"),
-    Section.PEOPLE: ("person", "team", "keys", "budgets", "models"),
-    Section.MODELS: ("model", "upstreams", "price", "fallbacks"),
-}
 _BUDGET_COLUMNS: Final = ("budget", "of", "spent", "reserved", "left", "resets")
 
 
@@ -57,21 +52,19 @@ _BUDGET_COLUMNS: Final = ("budget", "of", "spent", "reserved", "left", "resets")
 def list_(what: str, *, as_json: bool) -> None:
     """List teams, people and models; `partstream hub key list` lists keys."""
     with hub_database() as hub:
-        directory = hub.directory()
-    sections = [section for section in Section if what in (_EVERYTHING, section.value)]
-    document = document_of(directory)
+        document = document_of(hub.directory())
+    shown = {section: entries for section, entries in document.items() if what in (_EVERYTHING, section)}
+    filled = [(section, entries) for section, entries in shown.items() if entries]
     if as_json:
-        shown = {one.value: _plain(document.of(one)) for one in sections}
-        click.echo(dumps(shown))
-        return
-    filled = [section for section in sections if document.of(section)]
-    for number, section in enumerate(filled):
+        click.echo(dumps(_plain(shown)))
+    elif not filled:
+        click.echo("There is nothing yet; `partstream hub add person NAME` adds a person.")
+    for number, (section, entries) in enumerate(() if as_json else filled):
         if number:
             click.echo()
-        entries = document.of(section).items()
-        show_table(_COLUMNS[section], [_row(section, name, fields, directory) for name, fields in entries])
-    if not filled:
-        click.echo("There is nothing yet; `partstream hub add person NAME` adds a person.")
+        fields = [name for name in FIELDS[section] if any(name in entry for entry in entries.values())]
+        rows = [(name, *(_cell(_plain(entry.get(one))) for one in fields)) for name, entry in entries.items()]
+        show_table((section.one, *fields), rows)
 
 
 def _plain(value: Any) -> Any:
@@ -83,22 +76,15 @@ def _plain(value: Any) -> Any:
     return value if value is None or isinstance(value, str | bool | int) else f"{value:f}"
 
 
-def _row(section: Section, name: str, fields: Fields, directory: Directory) -> Sequence[str]:
-    """An entry as texts, in the order of the columns of its section."""
-    if section is Section.MODELS:
-        upstreams = ", ".join(f"{one['provider']}/{one['model']}" for one in fields.get("upstreams", ()))
-        price = fields.get("price")
-        shown = "" if price is None else f"${price['input']:f} / ${price['output']:f}"
-        return (name, upstreams, shown, ", ".join(fields.get("fallbacks", ())))
-    marks = [mark for mark in ("admin", "disabled") if fields.get(mark)]
-    named = f"{name} ({', '.join(marks)})" if marks else name
-    budgets, models = ", ".join(fields.get("budgets", ())), fields.get("models")
-    shown = "all" if models is None else ", ".join(models) or "none"
-    if section is Section.TEAMS:
-        people = sum(person.team == name for person in directory.people.values())
-        return (named, str(people), budgets, shown)
-    keys = sum(key.person == name and key.revoked_at is None for key in directory.keys.values())
-    return (named, fields.get("team", ""), str(keys), budgets, shown)
+def _cell(value: Any) -> str:
+    """A value of an entry on one line; nothing for one that is left out."""
+    if isinstance(value, dict):
+        return "/".join(map(_cell, value.values()))
+    if isinstance(value, list):
+        return ", ".join(map(_cell, value)) or "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "" if value is None else str(value)
 
 
 # ---- hub show ----
@@ -144,9 +130,9 @@ def show(name: str, *, as_json: bool) -> None:
 
 def _found(name: str, directory: Directory) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
     """All entries of a name: kind, name, fields."""
-    for identity, fields in document_of(directory).entries.items():
-        if identity.name == name:
-            yield identity.section.one, name, fields
+    for section, entries in document_of(directory).items():
+        if name in entries:
+            yield section.one, name, entries[name]
     if (key := directory.keys.get(name)) is not None:
         times = {"made": key.created_at, "expires": key.expires_at, "revoked": key.revoked_at}
         shown = {one: time_text(time) for one, time in times.items() if time is not None}

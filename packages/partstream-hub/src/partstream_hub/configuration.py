@@ -80,23 +80,9 @@ Fields: TypeAlias = Mapping[str, Any]
 """One entry in its one form, by the names of :data:`FIELDS`; a field at its default is left out."""
 
 
-@dataclass(frozen=True, slots=True)
-class HubDocument:
-    """All entries of a file, or of a database."""
-
-    entries: Mapping[EntryId, Fields]  # in the order of :class:`Section` and then of their names
-    sections: frozenset[Section]  # the tables that it covers: an entry that is missing in one of them is to be removed
-
-    def of(self, section: Section) -> Mapping[str, Fields]:
-        """The entries of one table, by name."""
-        return {one.name: fields for one, fields in self.entries.items() if one.section is section}
-
-
-_SECTIONS: Final = tuple(Section)
-
-
-def _ordered(entries: Iterable[EntryId]) -> list[EntryId]:
-    return sorted(entries, key=lambda one: (_SECTIONS.index(one.section), one.name))
+HubDocument: TypeAlias = Mapping[Section, Mapping[str, Fields]]
+"""The entries of a file, or of a database, in the order of :class:`Section` and of their names. A table that is not
+there is left alone; an entry that is missing in one that is there is to be removed."""
 
 
 # ---- Faults ----
@@ -361,9 +347,13 @@ _HEAD: Final = "# The hub as `partstream hub export` wrote it; `partstream hub a
 
 def written_hub_file(document: HubDocument) -> str:
     """The text of a file that says what the document says."""
-    tables = ["".join(f"{line}\n" for line in _table(*entry)) for entry in document.entries.items()]
+    tables = [
+        "".join(f"{line}\n" for line in _table(EntryId(section, name), fields))
+        for section, entries in document.items()
+        for name, fields in entries.items()
+    ]
     # A table of the document without entries: if the file left it out, apply would keep the entries that are there.
-    empty = [f"[{section}]\n" for section in Section if section in document.sections and not document.of(section)]
+    empty = [f"[{section}]\n" for section, entries in document.items() if not entries]
     return "\n".join((_HEAD, *tables, *empty))
 
 
@@ -450,14 +440,14 @@ def plan_of(directory: Directory, wanted: HubDocument) -> Plan:
     """The steps from what there is to what is wanted; entries of tables that the document leaves out stay."""
     now = document_of(directory)
     steps = [
-        Step(one, now.entries.get(one), wanted.entries.get(one))
-        for one in _ordered(now.entries.keys() | wanted.entries.keys())
-        if one.section in wanted.sections and now.entries.get(one) != wanted.entries.get(one)
+        Step(EntryId(section, name), now[section].get(name), entries.get(name))
+        for section, entries in wanted.items()
+        for name in sorted(now[section].keys() | entries.keys())
+        if now[section].get(name) != entries.get(name)
     ]
     put = [step for step in steps if step.after is not None]
-    removed = [step for step in steps if step.after is None]
     # An entry that names a team is removed before the team.
-    removed.sort(key=lambda step: _SECTIONS.index(step.id.section), reverse=True)
+    removed = [step for one in reversed(Section) for step in steps if step.after is None and step.id.section is one]
     return Plan(directory, (*put, *removed))
 
 
@@ -469,24 +459,26 @@ _SWITCH: Final = "is_"  # what the name of a field that is true or false begins 
 
 def document_of(directory: Directory) -> HubDocument:
     """What a directory says, in the words of a file, which holds no keys."""
-    found: dict[EntryId, dict[str, Any]] = {}
+    found: dict[Section, dict[str, dict[str, Any]]] = {section: {} for section in Section}
     for route in directory.routes.values():
         upstreams = ({name: one for name, one in each._asdict().items() if one != 1} for each in route.upstreams)
         amounts = {name: getattr(route.price, name, None) for name in _PRICES}
         price = {kind: Decimal(one).scaleb(-9).normalize() + 0 for kind, one in amounts.items() if one is not None}
         fields = {**to_builtins(route), "upstreams": tuple(upstreams), "price": price or None}
-        found[EntryId(Section.MODELS, route.name)] = fields
+        found[Section.MODELS][route.name] = fields
     owners: tuple[Team | Person, ...] = (*directory.teams.values(), *directory.people.values())
     for one in owners:
         section = Section.TEAMS if isinstance(one, Team) else Section.PEOPLE
         own = to_builtins(one)
         own = {name.removeprefix(_SWITCH): value for name, value in {**own, **own.get("policy", {})}.items()}
-        found[EntryId(section, one.name)] = own | fields_of_owner(one, directory)
-    entries = {
-        one: {name: fields[name] for name, row in FIELDS[one.section].items() if fields[name] != row.default}
-        for one, fields in found.items()
+        found[section][one.name] = own | fields_of_owner(one, directory)
+    return {
+        section: {
+            name: {one: fields[one] for one, row in FIELDS[section].items() if fields[one] != row.default}
+            for name, fields in sorted(entries.items())
+        }
+        for section, entries in found.items()
     }
-    return HubDocument({one: entries[one] for one in _ordered(entries)}, frozenset(Section))
 
 
 def changes_of(plan: Plan) -> Iterator[DirectoryChange]:
@@ -560,15 +552,16 @@ def read_hub_file(text: str, file: str = "hub.toml") -> HubDocument:
         tables = loads_toml(text, parse_float=Decimal)
     except ValueError as error:  # of TOML, and of a number with more digits than Python reads
         raise unusable(f"invalid TOML ({error})") from None
-    faults: list[UnexpectedValueError] = []
-    entries = dict(_entries(tables, faults))
-    sections = frozenset(section for section in Section if section in tables)
-    document = HubDocument({one: entries[one] for one in _ordered(entries)}, sections)
+    unknown = [name for name in tables if name not in [*Section]]
+    faults: list[UnexpectedValueError] = [
+        _unknown("the file", name, [one.value for one in Section], "tables") for name in unknown
+    ]
+    document = {one: dict(_entries(one, tables[one], faults)) for one in Section if one in tables}
     # Teams of people that the file has not; a table that it leaves out is not known here.
-    teams = document.of(Section.TEAMS)
-    for name, fields in document.of(Section.PEOPLE).items() if Section.TEAMS in document.sections else ():
-        if (team := fields.get("team")) is not None and team not in teams:
-            faults.append(_unknown(f"{Section.PEOPLE}.{name}.team", team, teams, Section.TEAMS))
+    if (teams := document.get(Section.TEAMS)) is not None:
+        for name, fields in document.get(Section.PEOPLE, {}).items():
+            if (team := fields.get("team")) is not None and team not in teams:
+                faults.append(_unknown(f"{Section.PEOPLE}.{name}.team", team, teams, Section.TEAMS))
     if faults:
         raise UnusableHubFileError(file, faults)
     return document
@@ -600,20 +593,17 @@ def fault_of_name(section: Section, name: str) -> FaultError | None:
     return None if expected.fits(name) else FaultError(section.value, name, expected.description)
 
 
-def _entries(tables: Mapping[str, Any], faults: list[UnexpectedValueError]) -> Iterator[tuple[EntryId, Fields]]:
-    for section, table in tables.items():
-        if section not in Section.__members__.values():
-            faults.append(_unknown("the file", section, [one.value for one in Section], "tables"))
-        elif not isinstance(table, dict):
-            faults.append(FaultError(section, table, f"a table [{section}]"))
+def _entries(section: Section, table: object, faults: list[UnexpectedValueError]) -> Iterator[tuple[str, Fields]]:
+    if not isinstance(table, dict):
+        faults.append(FaultError(section, table, f"a table [{section}]"))
+        return
+    for name, fields in sorted(table.items()):
+        where = f"{section}.{name}"
+        if (fault := fault_of_name(section, name)) is not None:
+            faults.append(fault)
+        elif not isinstance(fields, dict):
+            faults.append(FaultError(where, fields, f"a table [{where}]"))
         else:
-            for name, fields in table.items():
-                where = f"{section}.{name}"
-                if (fault := fault_of_name(Section(section), name)) is not None:
-                    faults.append(fault)
-                elif not isinstance(fields, dict):
-                    faults.append(FaultError(where, fields, f"a table [{where}]"))
-                else:
-                    entry, found = read_entry(Section(section), fields, where)
-                    faults += found
-                    yield EntryId(Section(section), name), entry
+            entry, found = read_entry(section, fields, where)
+            faults += found
+            yield name, entry

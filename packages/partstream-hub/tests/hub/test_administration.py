@@ -58,7 +58,7 @@ def test_a_plan_that_changes_nothing_makes_no_version(hub: Administration) -> No
     assert hub.carry_out(hub.prepared(read_hub_file(FILE))) == hub.directory().version == 1
 
 
-def test_a_plan_says_how_many_keys_that_work_go_with_the_people_it_removes(hub: Administration) -> None:
+def test_all_keys_of_a_person_who_is_removed_go_along(hub: Administration) -> None:
     kept, _ = hub.add_key("ben")
     revoked, _ = hub.add_key("ben")
     hub.add_key("ana")
