@@ -68,6 +68,8 @@ class PolicyRequest:
     session: str | None  # the client's id of the conversation
     headers: Mapping[str, str] = field(repr=False)  # names in lower case; those that hold keys are left out
     is_count: bool = False  # only the tokens of the request are to be counted
+    # the request as it came, with what is neither in a message nor the name of a tool, such as the schemas of tools
+    body: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,12 +149,19 @@ class HubPolicy:
             session=client.session,
             headers=MappingProxyType(shown),
             is_count=request.is_count,
+            body=asked.body,
         )
         decided = await self._decided(function, described)
         if isinstance(decided, Refusal):
             failure = ServedFailure(FailureKind.FORBIDDEN, decided.message, code="refused_by_policy")
             raise RequestFailedError(failure)
-        return request if decided is None else await self._changed(request, decided)
+        if decided is not None:
+            request = await self._changed(request, decided)
+        if any("[]" in place and not place.startswith("tools") for place in asked.unmapped):
+            # A part of the conversation that is in no message: other messages than came, the same ones too, are written
+            # anew, so that no upstream of the same wire gets what the policy was not shown.
+            request = replace(request, asked=replace(request.asked, messages=(*request.asked.messages,)))
+        return request
 
     def at_end(self, row: LedgerRow) -> None:
         """Tells the policy of an answer that is over; returns at once."""
@@ -180,7 +189,9 @@ class HubPolicy:
                 described.person,
                 function,
                 # The copy is made in the thread of the policy: it is work.
-                lambda: replace(described, messages=copy.deepcopy(described.messages)),
+                lambda: replace(
+                    described, messages=copy.deepcopy(described.messages), body=copy.deepcopy(described.body)
+                ),
                 lambda result: checked_result(result, self.most_bytes),
             )
         except PolicyBusyError:

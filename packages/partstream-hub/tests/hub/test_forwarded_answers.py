@@ -386,6 +386,56 @@ def test_what_a_policy_demands_is_changed_and_nothing_else(hub_database: HubData
     run(test(), 60)
 
 
+LOOKS = """
+import json
+from partstream_hub.policy import Refusal
+
+def before_request(request):
+    if "secret" in repr([message.content for message in request.messages]):
+        return Refusal("no secrets in messages")
+    if "hidden" in json.dumps(dict(request.body)):
+        return Refusal("no secrets beside them")
+    request.body.clear()
+"""
+TEXT = {"type": "text", "text": "a"}
+UNSEEN: dict[str, list[Any]] = {
+    CHAT.name: [
+        {"messages": [{"role": "user", "content": [{"type": "input_text", "text": "secret"}, TEXT]}]},
+        {"messages": [{"role": "user", "content": "a", "zzz": "secret"}]},
+    ],
+    MESSAGES.name: [{"messages": [{"role": "user", "content": [{"type": "zz", "text": "secret"}, TEXT]}]}],
+    RESPONSES.name: [
+        {"input": [{"type": "zzz", "text": "secret"}, {"role": "user", "content": "a"}]},
+        {"input": [{"role": "user", "content": [{"type": "zz", "text": "secret"}, {**TEXT, "type": "input_text"}]}]},
+    ],
+    GEMINI.name: [{"contents": [{"role": "user", "parts": [{"text": "a"}, {"zz": {"text": "secret"}}]}]}],
+}
+
+
+@pytest.mark.parametrize("vendor", [CHAT, MESSAGES, RESPONSES, GEMINI], ids=lambda vendor: vendor.name)
+def test_nothing_that_a_policy_was_not_shown_of_a_conversation_goes_on(
+    hub_database: HubDatabase, tmp_path: Path, vendor: Vendor
+) -> None:
+    (tmp_path / "policy.py").write_text(LOOKS)
+    own = json.loads(vendor.request(stream=True)[1])
+
+    async def test() -> None:
+        ana, changes = person("ana")
+        async with vendor_of(vendor, vendor.reply(stream=True)) as (provider, requests):
+            policy = str(tmp_path / "policy.py")
+            async with hub(hub_database, changes, provider, tmp_path, policy=policy) as application:
+                for unseen in UNSEEN[vendor.name]:
+                    body = json.dumps({**own, **unseen}).encode()
+                    reply = await asked(application, ana, vendor, body=body).end()
+                    assert (reply.status, b"secret" in requests[-1].body) == (200, False), unseen
+                count = len(requests)
+                beside = json.dumps({**own, "chat_template": "hidden"}).encode()
+                assert (await asked(application, ana, vendor, body=beside).end()).status == 403
+                assert len(requests) == count
+
+    run(test(), 60)
+
+
 def test_the_upstream_gets_the_json_that_was_judged(hub_database: HubDatabase, tmp_path: Path) -> None:
     """A name that is said twice could mean one thing here and another there."""
     own = CHAT.request(stream=True)[1]
