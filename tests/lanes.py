@@ -112,6 +112,9 @@ _SLOW: Mapping[str, tuple[str, ...]] = {
         "packages/partstream/tests/upstreams/test_answer_bounds.py",
         "packages/partstream-devtools/tests/bundles/test_hostile_bundles.py::test_values_in_values_without_an_end_are_redacted_in_little_memory",
     ),
+    "has pip look for a package": (
+        "packages/partstream/tests/cli/test_demo.py::test_a_model_of_other_bytes_is_not_installed_whatever_an_index_says",
+    ),
     "runs the steps of the action in processes": ("tests/test_check_action.py",),
     "asks a real model, where one was built": ("tests/test_real.py::test_a_real_model_answers",),
     "asks with a key from every source, over every wire": (

