@@ -41,7 +41,8 @@ _SECRET_NAMES: Final = (
     ".env", ".env.*", "*.env", ".envrc", "*.pem", "*.key", "*.p12", "*.pfx", "*.jks", "*.keystore", "*.kdbx", "*.ppk",
     "id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*", "known_hosts", ".netrc", "_netrc", ".pgpass", ".npmrc", ".pypirc",
     ".htpasswd", "credentials", "credentials.*", "secrets", "secrets.*", "*.secret", "*.secrets", "*.tfvars",
-    "serve-token", "*.token", "service-account*.json", "client_secret*.json", "kubeconfig",
+    "serve-token", "*.token", "service-account*.json", "client_secret*.json", "kubeconfig", "*.kubeconfig",
+    ".git-credentials", ".vault-token", ".my.cnf", ".s3cfg", ".boto", ".dockercfg", "*.tfstate", "*.tfstate.*", "*.ovpn",
 )  # fmt: skip
 _SECRET_FOLDERS: Final = frozenset({".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".password-store"})
 
