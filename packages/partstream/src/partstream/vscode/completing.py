@@ -42,7 +42,7 @@ _SECRET_NAMES: Final = (
     "id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*", "known_hosts", ".netrc", "_netrc", ".pgpass", ".npmrc", ".pypirc",
     ".htpasswd", "credentials", "credentials.*", "secrets", "secrets.*", "*.secret", "*.secrets", "*.tfvars",
     "serve-token", "*.token", "service-account*.json", "client_secret*.json", "kubeconfig", "*.kubeconfig",
-    ".git-credentials", ".vault-token", ".my.cnf", ".s3cfg", ".boto", ".dockercfg", "*.tfstate", "*.tfstate.*", "*.ovpn",
+    ".git-credentials", ".vault-token", ".my.cnf", ".s3cfg", ".boto", ".dockercfg", "*.tfstate", "*.tfstate.*",
 )  # fmt: skip
 _SECRET_FOLDERS: Final = frozenset({".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".password-store"})
 

@@ -94,7 +94,8 @@ def _said(result: Any) -> dict[str, Any]:
             ".env", ".ENV.local", "prod.env", "keys/server.pem", "ID_RSA", "id_ed25519.pub",
             ".ssh/config", ".npmrc",
             "C:\\Users\\me\\.aws\\credentials", "secrets.yaml", "terraform/prod.tfvars", "/home/me/.kube/config",
-            "terraform.tfstate", "terraform.tfstate.backup", "/home/me/.git-credentials", ".vault-token", "ci.kubeconfig",
+            "terraform.tfstate", "terraform.tfstate.backup",
+            "/home/me/.git-credentials", ".vault-token", "ci.kubeconfig",
         )
     ]
     + [(one, False) for one in ("environment.py", "src/keys.py", "secretary.py", "tokenizer.py", "env/main.py", "")],
