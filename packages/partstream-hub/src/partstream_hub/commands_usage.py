@@ -238,7 +238,7 @@ def usage(
         column = None if by == _DAY else GroupBy(by)
         shown = days_until(hub.store.time(), days, zone, zone_name)
         columns = () if column is None else (column,)
-        report = read_usage(hub.store, shown, columns, person=person, most=most)
+        report = read_usage(hub.store, shown, columns, person=person, most=most, stacked=0)
     groups = None if column is None else report.groups[column]
     if as_json:
         click.echo(dumps(_as_json(report, groups)))

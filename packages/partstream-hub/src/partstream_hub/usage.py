@@ -86,6 +86,7 @@ class Groups:
     shown: tuple[UsageGroup, ...]  # the groups that took most, the largest first
     others: Sums = NOTHING  # all other groups together
     other_groups: int = 0
+    days: tuple[tuple[str, tuple[Sums, ...]], ...] = ()  # of the first groups, by name; who has none is in the others
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +127,7 @@ def added(*some: Sums) -> Sums:
 # ---- Reading the ledger ----
 
 MOST_GROUPS: Final = 100  # the most groups of a column that a report names by default
+STACKED: Final = 5  # how many groups of a column a report has the days of
 NAMES: Final[Mapping[GroupBy, tuple[str, ...]]] = {by: (by.value,) for by in GroupBy} | {
     GroupBy.SESSION: ("session", "person", "client"),
     GroupBy.KEY: ("key_id", "person"),
@@ -145,6 +147,7 @@ _COUNTED: Final = (
     f"SUM(CASE WHEN error = '{UNBELIEVABLE}' THEN 1 ELSE 0 END)",
 )
 """The sums of rows of the ledger, in the order of :class:`Sums`."""
+_OF_DAYS: Final = " days"
 _LARGEST: Final = "SUM(s4) DESC, SUM(s1) + SUM(s3) DESC, SUM(s0) DESC"  # what orders groups: cost, tokens, answers
 
 
@@ -155,8 +158,14 @@ def read_usage(
     *,
     person: str | None = None,
     most: int = MOST_GROUPS,
+    stacked: int = STACKED,
 ) -> UsageReport:
-    """What the answers of some days took, of one person or of all; the most groups of a column that are named."""
+    """What the answers of some days took, of one person or of all.
+
+    Args:
+        most: The most groups of a column that are named.
+        stacked: How many groups of a column are divided into days.
+    """
     columns = tuple(dict.fromkeys(by))
     row = "(CAST(? AS BIGINT), CAST(? AS DOUBLE PRECISION), CAST(? AS DOUBLE PRECISION))"
     names = list(dict.fromkeys(name for by in columns for name in NAMES[by]))
@@ -169,34 +178,45 @@ def read_usage(
         f"WITH days(place, begins, ends) AS (VALUES {', '.join([row] * len(days.names))}), "  # noqa: S608
         f"cube AS MATERIALIZED (SELECT place{named}, {sums}, MAX(time) AS last FROM days "
         f"JOIN hub_ledger ON time >= begins AND time < ends{of_person} GROUP BY place{grouped}) "
-        f"{' UNION ALL '.join(_parts(columns, most))}"
+        f"{' UNION ALL '.join(_parts(columns, most, stacked))}"
     )
     bounds = [(number, *map(float, pair)) for number, pair in enumerate(pairwise(days.bounds))]
     return _report(days, columns, store.read(statement, [*chain(*bounds), *persons]))
 
 
-def _parts(columns: Sequence[GroupBy], most: int) -> Iterator[str]:
+def _parts(columns: Sequence[GroupBy], most: int, stacked: int) -> Iterator[str]:
     """Rows of: what they are of, the number of the day or of all groups, three names, the sums, the time of the last
     answer."""
-    sums = ", ".join(f"CAST(SUM(s{place}) AS BIGINT)" for place in range(len(_COUNTED)))
-    yield f"SELECT 'day', place, '', '', '', {sums}, MAX(last) FROM cube GROUP BY place"  # noqa: S608 - as above
+    yield _selected("day", "place", (), "GROUP BY place")
     for by in columns:
-        names = ", ".join(NAMES[by])
-        shown = ", ".join([*NAMES[by], *["''"] * (_MOST_NAMES - len(NAMES[by]))])
-        yield (
-            f"SELECT * FROM (SELECT '{by}', COUNT(*) OVER (), {shown}, {sums}, MAX(last) FROM cube"  # noqa: S608
-            f" GROUP BY {names} ORDER BY {_LARGEST}, {names} LIMIT {int(most)}) AS shown"
-        )
+        names = NAMES[by]
+        grouped = f"GROUP BY {', '.join(names)}"
+        ordered = f"{grouped} ORDER BY {_LARGEST}, {', '.join(names)}"
+        limited = f"{ordered} LIMIT {int(most)}"
+        yield f"SELECT * FROM ({_selected(by.value, 'COUNT(*) OVER ()', names, limited)}) AS shown"  # noqa: S608
+        if stacked and len(names) == 1:
+            first = f"SELECT {names[0]} FROM cube {ordered} LIMIT {int(stacked)}"  # noqa: S608
+            rest = f"WHERE {names[0]} IN ({first}) GROUP BY place, {names[0]}"
+            yield _selected(f"{by.value}{_OF_DAYS}", "place", names, rest)
+
+
+def _selected(kind: str, day: str, names: Sequence[str], rest: str) -> str:
+    sums = ", ".join(f"CAST(SUM(s{place}) AS BIGINT)" for place in range(len(_COUNTED)))
+    shown = ", ".join([*names, *["''"] * (_MOST_NAMES - len(names))])
+    return f"SELECT '{kind}', {day}, {shown}, {sums}, MAX(last) FROM cube {rest}"  # noqa: S608 - as above
 
 
 def _report(days: Days, columns: Sequence[GroupBy], rows: Iterable[Sequence[Any]]) -> UsageReport:
     of_days = [NOTHING] * len(days.names)
     groups: dict[str, list[UsageGroup]] = {by: [] for by in columns}
     counts: dict[str, int] = {}
-    for kind, number, name, *within, last in rows:
-        sums = Sums(*map(int, within[_MOST_NAMES - 1 :]))
+    stacks: dict[str, dict[str, list[Sums]]] = {by: {} for by in columns}
+    for kind, number, name, *rest in rows:
+        within, sums, last = rest[: _MOST_NAMES - 1], Sums(*map(int, rest[_MOST_NAMES - 1 : -1])), rest[-1]
         if kind == "day":
             of_days[number] = sums
+        elif kind not in groups:  # the days of a group
+            stacks[kind.removesuffix(_OF_DAYS)].setdefault(name, [NOTHING] * len(days.names))[number] = sums
         else:
             counts[kind] = number
             groups[kind].append(UsageGroup(name, sums, last, tuple(within[: len(NAMES[GroupBy(kind)]) - 1])))
@@ -205,7 +225,8 @@ def _report(days: Days, columns: Sequence[GroupBy], rows: Iterable[Sequence[Any]
         # As the statement orders them: that both engines order text by its code points is not assured.
         shown = sorted(groups[by], key=lambda one: (*one.sums.size, one.name, one.within))
         others = total.minus(added(*(one.sums for one in shown)))
-        made[by] = Groups(by, tuple(shown), others, counts.get(by, 0) - len(shown))
+        of_shown = tuple((one.name, tuple(stacks[by][one.name])) for one in shown if one.name in stacks[by])
+        made[by] = Groups(by, tuple(shown), others, counts.get(by, 0) - len(shown), of_shown)
     return UsageReport(days, total, tuple(of_days), made)
 
 
@@ -226,8 +247,8 @@ class WorkerState(NamedTuple):
     """A process of the hub: when it came and was seen last, and how many answers with a budget it runs."""
 
     name: str
-    started_at: float
-    seen_at: float
+    started_at: float | None
+    seen_at: float | None
     is_live: bool
     answers: int
 

@@ -62,8 +62,9 @@ def groups(
     made = [
         UsageGroup(name, added(*days), NOW - 400 * place, within) for place, (name, days) in enumerate(of_names.items())
     ]
+    days = () if within else tuple((name, tuple(days)) for name, days in of_names.items())
     others = added(*(one.sums for one in made[most:]))
-    return Groups(by, tuple(made[:most]), others, max(0, len(made) - most))
+    return Groups(by, tuple(made[:most]), others, max(0, len(made) - most), days)
 
 
 def report(days: int = 30, *, person: str | None = None, names: tuple[str, ...] = PEOPLE) -> UsageReport:

@@ -101,6 +101,21 @@ def test_days_without_an_answer_are_columns_and_no_rows():
     assert len(_table(read_html(page), "day")) == 30 - quiet + 2
 
 
+def test_a_plot_in_pieces_names_the_largest_and_puts_the_others_together():
+    page = file_html(admin_view(), UTC, Hashes())
+    people = page.partition('<section id="people"')[2].partition("</section>")[0]
+    legend = re.findall(r"</svg>([^<]*)</li>", people)
+    assert legend == ["data-1", "data-2", "design", "infra-1", "infra-2", "others"]
+    (first,) = re.findall(r"<title>(2026-02-12: [^<]*)</title>", people)
+    parts = [money_of(one) for one in re.findall(r"\$[\d.]+", first)]
+    assert sum(parts) == pytest.approx(money_of(money(admin_view().usage.of_days[0].nanodollars)), abs=0.06)
+
+
+def money_of(shown: str) -> float:
+    """What an amount says."""
+    return float(shown.removeprefix("$"))
+
+
 def test_estimates_and_what_nobody_knows_are_marked():
     sums = Sums(answers=4, input_tokens=100, output_tokens=10, nanodollars=DOLLAR, estimated=1, unpriced=1, uncounted=1)
     usage = report(1)
@@ -164,7 +179,7 @@ def _named(name: str) -> HubView:
 
 def _renamed(groups: Groups, name: str) -> Groups:
     shown = tuple(replace(one, name=name, within=tuple(name for _ in one.within)) for one in groups.shown)
-    return replace(groups, shown=shown)
+    return replace(groups, shown=shown, days=tuple((name, days) for _, days in groups.days))
 
 
 @given(HOSTILE)

@@ -72,7 +72,7 @@ def test_a_reader_without_a_screen_hears_what_bars_and_plots_show(browser_page: 
     page = browser_page
     bar = "infra-2: spent $1.20 (24%), reserved $0.00, left $3.80, of $5.00"
     assert page.get_by_role("img", name=bar, exact=True).count() == 1
-    assert page.get_by_role("img", name="Cost a day", exact=True).count() == 1
+    assert page.get_by_role("img", name="Cost a day, by model", exact=True).count() == 1
     for name in ("Budgets", "Days", "Models", "Clients", "Sessions"):
         assert page.get_by_role("region", name=name, exact=True).count() == 1
 
@@ -80,6 +80,11 @@ def test_a_reader_without_a_screen_hears_what_bars_and_plots_show(browser_page: 
 def test_pieces_are_told_apart_without_their_colours(browser_page: Page, tmp_path: Path):
     open_file(browser_page, file_html(admin_view(), UTC, Hashes()), tmp_path)
     browser_page.emulate_media(forced_colors="active")
+    fills = browser_page.evaluate(
+        """() => ["series-1", "series-2", "series-3", "series-4", "series-5", "series-rest"].map(
+            (name) => getComputedStyle(document.querySelector(`#people rect.${name}`)).fill)"""
+    )
+    assert len(set(fills)) == 6
     bar = browser_page.evaluate(
         """() => ["spent", "reserved"].map((name) => getComputedStyle(document.querySelector(`rect.${name}`)).fill)"""
     )

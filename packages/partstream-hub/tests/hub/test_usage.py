@@ -105,9 +105,11 @@ def test_the_sums_by_every_column_and_by_day_are_the_whole(hub_store: HubStore, 
 
 @settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(ROWS, max_size=25))
-def test_what_is_not_named_stands_together(hub_store: HubStore, rows: list[LedgerRow]):
+def test_what_is_not_named_stands_together_and_days_are_divided_among_the_named(
+    hub_store: HubStore, rows: list[LedgerRow]
+):
     inside, days = settled(hub_store, rows)
-    report = read_usage(hub_store, days, GroupBy, most=2)
+    report = read_usage(hub_store, days, GroupBy, most=2, stacked=2)
     for by, groups in report.groups.items():
         all_groups = grouped(inside, by)
         assert added(groups.others, *(one.sums for one in groups.shown)) == report.total
@@ -117,6 +119,7 @@ def test_what_is_not_named_stands_together(hub_store: HubStore, rows: list[Ledge
         least = min((one.sums.nanodollars for one in groups.shown), default=0)
         named = {(one.name, *one.within) for one in groups.shown}
         assert all(sums.nanodollars <= least for name, sums in all_groups.items() if name not in named)
+        assert all(all_groups[name,] == added(*of_days) for name, of_days in groups.days)
 
 
 def test_one_person_is_added_up_alone(hub_store: HubStore):

@@ -21,6 +21,7 @@ accepted for hours, and is one of the person's keys (`partstream hub key list` s
 from __future__ import annotations
 import asyncio
 import logging
+import re
 import secrets
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -189,6 +190,8 @@ def _budget(budget: usage.BudgetState, now: float) -> str:
 
 # ---- Usage ----
 
+_SERIES: Final = ("series-1", "series-2", "series-3", "series-4", "series-5", "series-rest")
+"""The classes of the pieces of a plot; the last is that of all others."""
 _SUMMED: Final = ("answers", "input", "cached", "output", "cost", "share")
 _TITLES: Final = {
     usage.GroupBy.TEAM: ("teams", "Teams", "team", "no team"),
@@ -223,16 +226,15 @@ def _days(report: usage.UsageReport) -> Iterator[str]:
     if not report.total.answers:
         yield "<p>None yet.</p>"
         return
-    days = [*zip(map(date.isoformat, report.days.names), report.of_days, strict=True)]
-    costs = [
-        day_column(day, money(sums.nanodollars) if sums.answers else None, (float(sums.nanodollars),))
-        for day, sums in days
-    ]
+    costs = _columns(report, [(one.nanodollars,) for one in report.of_days], [money(one[4]) for one in report.of_days])
     yield '<div class="figures">'
     yield html.figure("Cost a day", html.bars("Cost a day", costs, COST, money, "cost"), ())
-    kinds = ((sums.input_tokens, sums.cached_tokens, sums.output_tokens) if sums.answers else None for _, sums in days)
-    yield tokens_figure(zip((day for day, _ in days), kinds, strict=True)) + "</div>"
-    used = [(day, sums) for day, sums in days if sums.answers]
+    kinds = (
+        (one.input_tokens, one.cached_tokens, one.output_tokens) if one.answers else None for one in report.of_days
+    )
+    yield tokens_figure(zip(map(date.isoformat, report.days.names), kinds, strict=True)) + "</div>"
+    days = zip(report.days.names, report.of_days, strict=True)
+    used = [(day.isoformat(), sums) for day, sums in days if sums.answers]
     cells = _cells([sums for _, sums in used], report.total)
     rows = [[day, *one] for (day, _), one in zip(used, cells, strict=True)]
     foot = ["all days", *_cells([report.total], report.total)[0]]
@@ -241,9 +243,19 @@ def _days(report: usage.UsageReport) -> Iterator[str]:
     yield "</details>"
 
 
+def _columns(report: usage.UsageReport, heights: Sequence[Sequence[int]], words: Sequence[str]) -> list[html.Column]:
+    """A column a day; of a day without an answer it says so."""
+    return [
+        day_column(day.isoformat(), said if sums.answers else None, tuple(map(float, height)))
+        for day, sums, height, said in zip(report.days.names, report.of_days, heights, words, strict=True)
+    ]
+
+
 def _groups(groups: usage.Groups, view: usage.HubView) -> Iterator[str]:
-    _, title, column, nameless = _TITLES[groups.by]
+    name, title, column, nameless = _TITLES[groups.by]
     within, total = usage.NAMES[groups.by][1:], view.usage.total
+    if len(groups.days) > 1 and total.nanodollars:
+        yield _stacked(groups, view.usage, name, column, nameless)
     rows = []
     for one in groups.shown:
         shown = html.text(one.name) if one.name else f'<span class="quiet">{nameless}</span>'
@@ -258,6 +270,27 @@ def _groups(groups: usage.Groups, view: usage.HubView) -> Iterator[str]:
     shown_rows = [[*named, *of_row, last] for (named, _, last), of_row in cells]
     names, foot = (column, *within, *_SUMMED, "last answer"), ["all", *empty, *_cells([total], total)[0], ""]
     yield from html.table(title, names, shown_rows, of_text=_OF_TEXT, foot=foot)
+
+
+def _stacked(groups: usage.Groups, report: usage.UsageReport, name: str, column: str, nameless: str) -> str:
+    """The cost of each day, in pieces: the first groups, and all others."""
+    named = groups.days[: len(_SERIES) - 1]
+    rest = [
+        sums.minus(usage.added(*(of_days[place] for _, of_days in named))) for place, sums in enumerate(report.of_days)
+    ]
+    pieces = [html.Piece(one or nameless, style) for (one, _), style in zip(named, _SERIES, strict=False)]
+    stacked = [of_days for _, of_days in named]
+    if any(one.answers for one in rest):
+        pieces, stacked = [*pieces, html.Piece("others", _SERIES[-1])], [*stacked, tuple(rest)]
+    heights = [[of_days[place].nanodollars for of_days in stacked] for place in range(len(report.of_days))]
+    words = [
+        ", ".join(f"{piece.name} {money(height)}" for piece, height in zip(pieces, of_day, strict=True) if height)
+        or money(0)
+        for of_day in heights
+    ]
+    title = f"Cost a day, by {column}"
+    plot = html.bars(title, _columns(report, heights, words), pieces, money, f"{name}-cost")
+    return html.figure(title, plot, pieces)
 
 
 def _cells(rows: Sequence[usage.Sums], total: usage.Sums) -> list[tuple[str, ...]]:
@@ -309,7 +342,7 @@ def _workers(view: usage.HubView, zone: tzinfo | None) -> Iterator[str]:
     for one in sorted(view.workers, key=lambda one: (not one.is_live, one.name)):
         style, sign, word = ("good", "●", "answers") if one.is_live else ("quiet", "○", "silent")
         state = f'<span class="{style}"><span aria-hidden="true">{sign}</span> {word}</span>'
-        seen = roughly(one.seen_at, view.read_at)
+        seen = "" if one.seen_at is None else roughly(one.seen_at, view.read_at)
         name = f'<bdi class="name">{html.text(one.name)}</bdi>'
         rows.append([name, state, moment(one.started_at, zone), seen, f"{one.answers:,}"])
     if rows:
@@ -397,6 +430,7 @@ _NOTHING_RUNS: Final = ("content-security-policy", "default-src 'none'; frame-an
 _RETRY_SECONDS: Final = 2.0
 _MOST_KEPT: Final = 32
 _DAYS: Final = 30
+_ZONE: Final = re.compile(r"[A-Za-z][A-Za-z0-9_+-]*(?:/[A-Za-z0-9_+-]+){0,2}", re.ASCII)
 
 
 @dataclass(eq=False)
@@ -495,7 +529,8 @@ def _asked(query: str) -> tuple[int, ZoneInfo]:
     days, name = given.get("days", str(_DAYS)), given.get("zone", "UTC")
     if days not in map(str, PERIODS):
         raise _wrong("days", f"something else, expected one of {', '.join(map(str, PERIODS))}")
-    if (zone := known_zone(name)) is None:
+    zone = known_zone(name) if _ZONE.fullmatch(name) else None
+    if zone is None:
         raise _wrong("zone", f"something else, expected {ZONE.description}")
     return int(days), zone
 
