@@ -49,8 +49,6 @@ from partstream.server.requests import Receive, Scope, Send, encoded_headers, he
 from partstream_devtools.inspector.view import ViewedFile, comparisons, view_of
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from partstream_devtools.capturing.capture_socket import FollowedAnswer
     from partstream_devtools.inspector.shapes import AnswerView, View
 
@@ -332,16 +330,14 @@ class ViewServer(Host):
         self._following = asyncio.create_task(self._follow())
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *error: object) -> None:
         if self._following is not None:
             self._following.cancel()
             await asyncio.gather(self._following, return_exceptions=True)
         if self._streams:
             # The pages learn that nothing more will come, before their connections are closed.
             await asyncio.wait(self._streams, timeout=_FAREWELL_SECONDS)
-        await super().__aexit__(kind, error, traceback)
+        await super().__aexit__(*error)
 
     async def ended(self) -> Ending:
         """Waits until a person stops the server in the page, or no request came for long enough.

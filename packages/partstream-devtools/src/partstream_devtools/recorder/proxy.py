@@ -32,8 +32,6 @@ from partstream.upstream.http_connection import PlainRequest
 from partstream_devtools.bundles.exchange import HowEnded
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from partstream.server.requests import Receive, Scope, Send
     from partstream.upstream.configuration import GatewayConfiguration
     from partstream.upstream.http_connection import PlainAnswer
@@ -304,11 +302,9 @@ class RecordingProxy(Host):
         self._to_server.open()
         return await super().__aenter__()
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *error: object) -> None:
         try:
-            await super().__aexit__(kind, error, traceback)
+            await super().__aexit__(*error)
         finally:
             await self._to_server.aclose()
 
