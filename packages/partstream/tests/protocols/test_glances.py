@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 
 from partstream.errors import UpstreamConnectionError
-from partstream.lm.outputs import Finish, StreamOptions, StreamOutput
+from partstream.lm.outputs import Finish, StreamOutput
 from partstream.lm.parts import TextPart
 from partstream.protocols.protocol import PROTOCOLS
-from partstream.protocols.reader import GlancingReader, StreamReader
+from partstream.protocols.reader import StreamReader
+from partstream.upstream.transport import GlancingReader
 from recordings import Recording, recordings
 from rows import one_test_for
 
@@ -54,10 +55,10 @@ def _told(outputs: list[StreamOutput]) -> tuple[str, list[Any]]:
     return "".join(one.value for one in outputs if isinstance(one, TextPart)), others
 
 
-def _glancing(wire: str) -> GlancingReader:
+def _glancing(wire: str) -> StreamReader:
     make = PROTOCOLS[wire].read_response().glance
     assert make is not None
-    return GlancingReader(make(), PROTOCOLS[wire], StreamOptions())
+    return GlancingReader(make(), PROTOCOLS[wire])
 
 
 def _glanced(wire: str, frames: list[bytes]) -> bool:

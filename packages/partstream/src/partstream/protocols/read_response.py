@@ -529,7 +529,7 @@ class Glance(ABC):
     decode = staticmethod(json_codec.make_decoder())
     reads: ClassVar[Places]
     text_field: ClassVar[bytes]
-    joins_texts = True
+    joins_texts, failing, finished = True, False, False
 
     def __init__(self) -> None:
         self.seen = b""
@@ -583,7 +583,7 @@ class Glance(ABC):
     ) -> str:
         outcome = Outcome.INCOMPLETE if unified is UnifiedFinishReason.LENGTH else Outcome.COMPLETED
         reason, dropped = FinishReason(unified, word), tuple(self._unread)
-        self.finish = Finish(outcome, reason, usage, response_id, model, dropped=dropped)
+        self.finish, self.finished = Finish(outcome, reason, usage, response_id, model, dropped=dropped), True
         return ""
 
 

@@ -40,7 +40,7 @@ from partstream.lm.outputs import (
 )
 from partstream.protocols.errors import COMMON_ERRORS
 from partstream.protocols.protocol import AUTO, DEFAULT_PROTOCOL, PROTOCOLS, EndMark, Framing, Protocol, ProtocolName
-from partstream.protocols.read_response import Deltas, Glance
+from partstream.protocols.read_response import Deltas
 from partstream.protocols.recognition import LOOKED_AT, MOST_BEGUN, WireFinder, explanation
 
 _EVENT: Final = re.compile(rb"^data:", re.MULTILINE)
@@ -664,66 +664,6 @@ def _text_at(event: Any, place: Iterable[str | int]) -> str:
         except (KeyError, IndexError, TypeError):
             return ""
     return event if isinstance(event, str) else ""
-
-
-# ---- Glancing reader ----
-
-
-class GlancingReader(StreamReader):
-    """A reader that takes a plain answer in at a glance, and is made only for any other."""
-
-    def __init__(self, glance: Glance, protocol: Protocol, options: StreamOptions) -> None:
-        glance.joins_texts = False
-        self._glance: Glance | None = glance
-        self._of_others = protocol, options
-        self.started = self.ending = False
-        self.held = 0
-
-    @property
-    def finished(self) -> bool:
-        """Whether the Finish is out."""
-        return super().finished if self._glance is None else self._glance.finish is not None
-
-    @property
-    def failing(self) -> bool:
-        """Whether the upstream has reported an error; no plain answer does."""
-        return self._glance is None and super().failing
-
-    @property
-    def paused(self) -> PausingStream | None:
-        """The adapter of an answer that its upstream has paused."""
-        return super().paused if self._glance is None else None
-
-    def feed(self, data: bytes) -> list[StreamOutput]:
-        """Reads more bytes and returns their outputs."""
-        if (glance := self._glance) is not None and (outputs := glance.read(data)) is not None:
-            self.started, self.ending = True, glance.ending
-            return outputs
-        self._look_closer()
-        return super().feed(data)
-
-    def feed_document(self, data: bytes) -> list[StreamOutput]:
-        """Reads a whole document."""
-        self._look_closer()
-        return super().feed_document(data)
-
-    def end(self) -> list[StreamOutput]:
-        """Ends the bytes."""
-        self._look_closer()
-        return super().end()
-
-    def fail(self, error: errors.LanguageModelError) -> list[StreamOutput]:
-        """Ends the response with an error."""
-        self._look_closer()
-        return super().fail(error)
-
-    def _look_closer(self) -> None:
-        """Makes the reader, which reads what the glance gave outputs of."""
-        glance, self._glance = self._glance, None
-        if glance is not None:
-            super().__init__(*self._of_others)
-            if glance.seen:
-                super().feed(glance.seen)
 
 
 # ---- Tapped reader ----

@@ -53,7 +53,7 @@ from partstream.lm.outputs import (
     Unmapped,
 )
 from partstream.lm.parts import DataPart, ResponsePart, TextPart, ThinkingPart, ToolCallPart
-from partstream.protocols.reader import GlancingReader, ReadStep, StreamReader, Tap
+from partstream.protocols.reader import ReadStep, StreamReader, Tap
 from partstream.upstream import http_errors
 from partstream.upstream.configuration import GatewayConfiguration, Timeouts
 from partstream.upstream.context import RECEIVED, TRACE, current_capture, is_traced
@@ -73,6 +73,7 @@ from partstream.upstream.http_connection import PORTS, client_errors, httpx2, lo
 if TYPE_CHECKING:
     from partstream.protocols.errors import Errors
     from partstream.protocols.protocol import Protocol
+    from partstream.protocols.read_response import Glance
     from partstream.protocols.serve import WireRequest
     from partstream.upstream.attempts import Attempts
     from partstream.upstream.endpoint import Secret
@@ -395,6 +396,46 @@ def _ended(reader: AnswerReader, url: str) -> list[StreamOutput]:
     if not reader.started:
         raise errors.UpstreamConnectionError(url, "it was closed before the first event")
     return outputs
+
+
+class GlancingReader(StreamReader):
+    """A reader that takes a plain answer in at a glance, and becomes the usual one with the first bytes that are not
+    plain; the other arguments are those of that one."""
+
+    def __init__(self, glance: Glance, *of_others: Any) -> None:
+        glance.joins_texts = False
+        self._glance, self._of_others = glance, of_others
+        self._stream: Any = glance  # which says how far it is
+        self._pausing_stream = None
+        self.started = self.ending = False
+        self.held = 0
+
+    def feed(self, data: bytes) -> list[StreamOutput]:
+        """Reads more bytes and returns their outputs."""
+        if (outputs := self._glance.read(data)) is None:
+            return self._usual().feed(data)
+        self.started, self.ending = True, self._glance.ending
+        return outputs
+
+    def feed_document(self, data: bytes) -> list[StreamOutput]:
+        """Reads a whole document."""
+        return self._usual().feed_document(data)
+
+    def end(self) -> list[StreamOutput]:
+        """Ends the bytes."""
+        return self._usual().end()
+
+    def fail(self, error: errors.LanguageModelError) -> list[StreamOutput]:
+        """Ends the response with an error."""
+        return self._usual().fail(error)
+
+    def _usual(self) -> StreamReader:
+        """This reader, as one that has read what the glance gave outputs of."""
+        self.__class__ = StreamReader  # type: ignore[assignment] # it has no state but that
+        StreamReader.__init__(self, *self._of_others)
+        if self._glance.seen:
+            self.feed(self._glance.seen)
+        return self
 
 
 @dataclass(slots=True)  # not frozen, see `RawRequest`
