@@ -15,13 +15,14 @@ marker of the response.
 
 from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from enum import StrEnum
 from functools import reduce
 from operator import or_
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar
 
-from partstream.codec.checks import dataclass, field, fields, replace
+from partstream.codec.checks import dataclass, field, fields
 from partstream.codec.redaction import HiddenValues
 from partstream.conversation import provider_state
 from partstream.conversation import turns as conversation
@@ -182,7 +183,8 @@ class ConversationRules:
     `tool_schema` puts the schema of a tool into the form that the server takes. `takes_strict` says whether it can be
     told to keep calls to a schema. `hosted_tools` has the tools that the server itself runs; where `mixes_tools` is
     false, it takes none beside those of the client. `file_words` has what it takes of the words of a client about a
-    file (:class:`partstream.lm.parts.FilePart`), each for an `image`, a `file`, or both.
+    file (:class:`partstream.lm.parts.FilePart`), each for an `image`, a `file`, or both. `fits_answer` says whether a
+    request limits its answer by :attr:`ChatRequest.input_tokens`: it waits for their estimate then.
     """
 
     call_ids: conversation.CallIdRule = conversation.ANY_IDS
@@ -195,6 +197,7 @@ class ConversationRules:
     hosted_tools: Mapping[str, HostedForm] = field(default_factory=dict)
     mixes_tools: bool = True
     file_words: Mapping[str, str] = field(default_factory=dict)
+    fits_answer: bool = False
 
 
 ANY_CONVERSATION: Final = ConversationRules()
@@ -516,10 +519,9 @@ def prepare(
     """
     given, notes = conversation.read_turns(messages)
     words = {(word, one.kind) for one in conversation.attachments(given) for word in one.about}
-    if untold := sorted({f"content[].{word}" for word, kind in words if kind not in rules.file_words.get(word, "")}):
-        notes.append(
-            conversation.Note("placeholders for files that the server does not accept", "messages", tuple(untold))
-        )
+    if untold := {f"content[].{word}" for word, kind in words if kind not in rules.file_words.get(word, "")}:
+        said = "placeholders for files that the server does not accept"
+        notes.append(conversation.Note(said, "messages", tuple(sorted(untold))))
     hosted: tuple[Mapping[str, Any], ...] = ()
     demanded = None
     if asked := options.model_options.get(HOSTED):
@@ -555,8 +557,7 @@ def prepare(
     # The upstreams of one program share a prefix, so only the marker shows which one made a call.
     foreign = {number for number, marker in markers.items() if marker.origin.upstream != origin.upstream}
     turns, pairing_notes = conversation.pair(given, ids, names, foreign)
-    system_names = {turn.name for turn in turns if turn.role is conversation.TurnRole.SYSTEM}
-    instructions, turns = _instructions(turns, settings)
+    instructions, speaker, turns = _instructions(turns, settings)
     context_size = options.model_configuration.get("contextSize")
     cache_key = _text_or_none(options.model_options.get("_conversationId"))
     request = ChatRequest(
@@ -574,7 +575,7 @@ def prepare(
         has_reasoning=False,
         settings=settings,
         asked_in=_text_or_none(options.model_options.get(ASKED_IN)) or "",
-        instructions_name=system_names.pop() if instructions and len(system_names) == 1 else "",
+        instructions_name=speaker,
         asks_to_think=options.model_options.get(ASKS_TO_THINK),
         idle_tools=() if options.tools or not settings.capabilities.reads_tool_choice else sent,
         hosted_tools=hosted,
@@ -594,12 +595,11 @@ def prepare(
     if thoughts and request.asked_in:
         where = f"messages[{thoughts[0]}]"
         notes.append(conversation.Note("thinking of another server or model, left out", where, ("thinking",)))
-    lost = sorted({word for one in formed for word in one.lost})
-    of_tools = [tool.name for tool, one in zip(listed, formed, strict=True) if one.lost]
     if not rules.takes_strict and (strict := [tool.name for tool in listed if isinstance(tool, StrictTool)]):
         where = f"tools {', '.join(strict)}"[:_MOST_SAID]
         notes.append(conversation.Note("tools without strict", where, ("tools[].strict",)))
-    if lost:
+    if of_tools := [tool.name for tool, one in zip(listed, formed, strict=True) if one.lost]:
+        lost = sorted({word for one in formed for word in one.lost})
         said = f"schemas of tools lose {', '.join(lost)}, which the server does not take"
         notes.append(conversation.Note(said[:_MOST_SAID], f"tools {', '.join(of_tools)}"[:_MOST_SAID]))
     return Preparation(request, reasoning, current, rules, continuation, names, ids, (*notes, *pairing_notes))
@@ -646,16 +646,21 @@ def carried_reasoning(
     return ()
 
 
-def _instructions(turns: list[conversation.Turn], settings: RequestSettings) -> tuple[str, list[conversation.Turn]]:
-    """The text of the system messages and the other turns, if the settings send system messages as instructions."""
-    if settings.system_as is not SystemAs.INSTRUCTIONS:
-        return "", turns
+def _instructions(
+    turns: list[conversation.Turn], settings: RequestSettings
+) -> tuple[str, str, list[conversation.Turn]]:
+    """The text of the system messages, the name of who speaks in all of them, and the other turns, if the settings send
+    system messages as instructions."""
+    said = [turn for turn in turns if turn.role is conversation.TurnRole.SYSTEM]
+    if not said or settings.system_as is not SystemAs.INSTRUCTIONS:
+        return "", "", turns
     texts: dict[int, str] = {}
-    for turn in turns:
-        if turn.role is conversation.TurnRole.SYSTEM:
-            text = "".join(piece.value for piece in turn.content if isinstance(piece, conversation.Text))
-            texts[turn.message] = texts.get(turn.message, "") + text
-    return "\n\n".join(texts.values()), [turn for turn in turns if turn.role is not conversation.TurnRole.SYSTEM]
+    for turn in said:
+        text = "".join(piece.value for piece in turn.content if isinstance(piece, conversation.Text))
+        texts[turn.message] = texts.get(turn.message, "") + text
+    instructions, names = "\n\n".join(texts.values()), {turn.name for turn in said}
+    others = [turn for turn in turns if turn.role is not conversation.TurnRole.SYSTEM]
+    return instructions, names.pop() if instructions and len(names) == 1 else "", others
 
 
 def _text_or_none(value: Any) -> str | None:

@@ -34,8 +34,7 @@ if TYPE_CHECKING:
 
 def with_extra_fields(body: Mapping[str, Any], extras: Mapping[str, Any]) -> dict[str, Any]:
     """The body with the fields of `extras`, which win; the value None removes a field."""
-    removed = {name for name, value in extras.items() if value is None}
-    return {name: value for name, value in {**body, **extras}.items() if name not in removed}
+    return {name: value for name, value in {**body, **extras}.items() if extras.get(name, name) is not None}
 
 
 def call_arguments(call: Call) -> bytes:
@@ -246,9 +245,8 @@ class OptionRules(NamedTuple):
         *,
         thinks: bool = True,
     ) -> tuple[Note, ...]:
-        """The note for the owner of a request, whose options are `chosen`, about what has no place on this wire; none
-        where all has one. `files` says which files the server takes, words replace the others, and `thinks` whether the
-        model can think."""
+        """The note for the owner of a request about what has no place on this wire, if anything. `chosen` are its
+        options; `files` says which files the server takes, words replace others; `thinks` whether the model can think."""
         chosen = chosen or self.of(request)
         lost = sorted(chosen.lost)
         if request.asked_in not in {"", self.wire}:  # what a client says outside of its options
@@ -379,14 +377,11 @@ def _flat(options: Mapping[str, Any], rules: OptionRules) -> dict[str, Any]:
     """The options without the objects of other wires, whose parts are options of their own."""
     flat: dict[str, Any] = {}
     for name, value in options.items():
-        if not isinstance(value, Mapping):
-            flat[name] = value
-            continue
-        parts = _PARTS.get(name, {})
-        is_whole = name in rules.objects or not value.keys() <= parts.keys()
+        parts = _PARTS.get(name, {}) if isinstance(value, Mapping) else None
+        is_whole = parts is None or name in rules.objects or not value.keys() <= parts.keys()
         if is_whole:
             flat[name] = value
-        if not (is_whole and rules.takes_others):
+        if parts and not (is_whole and rules.takes_others):
             for part, word in parts.items():
                 if word and value.get(part) is not None:
                     flat.setdefault(word, value[part])

@@ -220,6 +220,7 @@ class RequestWriter(ABC):
         models_path: The path of the list of models, below the path that :meth:`find_model_lists` gives.
         lists_models: Whether its servers list their models; one that does not is asked only where no model is named.
         sets_window: Whether requests set the context window of the model, see :meth:`choose_window`.
+        identify: Gives a request an identity of letters and digits that no other has, where each has one; else None.
         loads_models: Whether its servers load a model before they say anything, which takes minutes: the default limit
             of time to the first event does not count then.
     """
@@ -235,6 +236,7 @@ class RequestWriter(ABC):
     models_path: str = "/models"
     lists_models: bool = True
     sets_window: bool = False
+    identify: Callable[[WireRequest, str], WireRequest] | None = None
     loads_models: bool = False
 
     @abstractmethod
@@ -252,12 +254,6 @@ class RequestWriter(ABC):
     def conversation_rules(self, _settings: RequestSettings, _model_id: str) -> ConversationRules:
         """What the server of a model accepts in a conversation, given the completed settings."""
         return ANY_CONVERSATION
-
-    def fits_answer(self, _settings: RequestSettings, _model_id: str) -> bool:
-        """Whether a request to a model limits its response by its expected tokens, given the completed settings, see
-        :attr:`partstream.conversation.preparation.ChatRequest.input_tokens`. They are estimated before it is sent then;
-        a request without such a limit is sent meanwhile."""
-        return False
 
     def complete_settings(
         self,
@@ -307,14 +303,6 @@ class RequestWriter(ABC):
         """The context window that requests to a model set, which is advertised, and why: a person says so, it is the
         one with which the server loads the model, or nothing is known; only where `sets_window` is true."""
         raise NotImplementedError
-
-    def identify(self, request: WireRequest, _identity: str) -> WireRequest:
-        """Gives a request an identity that no other has, for a wire on which every request has one.
-
-        Args:
-            _identity: A text of letters and digits.
-        """
-        return request
 
     @property
     def carries(self) -> Carried:

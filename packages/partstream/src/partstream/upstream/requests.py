@@ -376,18 +376,18 @@ class TranslatedRequest(ModelRequest):
         self._origin = Origin(sender.fingerprint, model.id)
         prefix = configuration.stream.call_id_prefix
         prepared = preparation.prepare(self._origin, question.messages, question.options, settings, prefix, rules)
-        notes = (*prepared.notes, *writer.notes(prepared.whole))
-        sender.say(notes)
-        report_dropped(name for note in notes for name in note.dropped)
+        if notes := (*prepared.notes, *writer.notes(prepared.whole)):
+            sender.say(notes)
+            report_dropped(name for note in notes for name in note.dropped)
         self._prepared = prepared
-        self._fits_answer = writer.fits_answer(settings, model.id)
 
     async def prepare(self) -> None:
         """Has the tokens counted where the request or a setting needs them, and leaves out what was refused before."""
         sender, prepared = self._sender, self._prepared
-        carried = prepared.carries & sender.writer.carries
+        if carried := prepared.carries:
+            carried &= sender.writer.carries
         is_counted = prepared.whole.settings.count_tokens is preparation.CountTokens.UPSTREAM
-        if is_counted or self._fits_answer:
+        if is_counted or prepared.rules.fits_answer:
             await self._tokens.estimate()
             if is_counted:
                 asked = self._asked(carried)
@@ -449,13 +449,15 @@ class TranslatedRequest(ModelRequest):
             RequestNotExpressibleError: The protocol has no form for something in the request.
         """
         writer = self._sender.writer
-        request = writer.identify(writer.write(asked), token_hex(_IDENTITY_SIZE))
+        request = writer.write(asked)
+        if writer.identify is not None:
+            request = writer.identify(request, token_hex(_IDENTITY_SIZE))
         return writer.leave_out(request, left_out) if left_out else request
 
     def _asked(self, carried: Carried) -> preparation.ChatRequest:
         """The request with at most the state in `carried`, and with its expected tokens where it needs them."""
         asked = self._prepared.request(carried)
-        return replace(asked, input_tokens=self._tokens.expected) if self._fits_answer else asked
+        return replace(asked, input_tokens=self._tokens.expected) if self._prepared.rules.fits_answer else asked
 
     def _begin(self, sending: Sending) -> tuple[UpstreamRequest, AttemptReport]:
         sender, asked = self._sender, self._asked(sending.carried)

@@ -15,13 +15,14 @@ not know it ignores, or refuses once.
 from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from enum import Enum, auto
 from functools import lru_cache, partial
 from operator import methodcaller
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from partstream.codec.checks import dataclass, field, replace
+from partstream.codec.checks import dataclass, field
 from partstream.conversation.preparation import UNKNOWN_CAPABILITIES, ContextEdit, ModelCapabilities, ThinkingForm
 from partstream.conversation.turns import CallIdRule, IdForm
 from partstream.protocols.protocol import OwnSettings
@@ -238,14 +239,10 @@ _CLEARING: Final = frozenset({CLEAR_THINKING, CLEAR_TOOL_USES})
 
 def asks_to_think(body: Mapping[str, Any]) -> bool:
     """Whether a body asks the model to think, in any form."""
-    return _thinking(body).get("type") in {"adaptive", "enabled"}
+    return _inner(body).get("type") in {"adaptive", "enabled"}
 
 
-def _thinking(body: Mapping[str, Any]) -> Mapping[str, Any]:
-    return _inner(body, "thinking")
-
-
-def _inner(body: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+def _inner(body: Mapping[str, Any], name: str = "thinking") -> Mapping[str, Any]:
     return value if isinstance(value := body.get(name), dict) else {}
 
 
@@ -255,7 +252,7 @@ def _edits(body: Mapping[str, Any]) -> set[Any]:
 
 
 def _interleaves(body: Mapping[str, Any]) -> bool:
-    has_budget = _thinking(body).get("type") == "enabled" and bool(body.get("tools"))
+    has_budget = _inner(body).get("type") == "enabled" and bool(body.get("tools"))
     return has_budget and abilities_of(str(body.get("model", "")), UNKNOWN_CAPABILITIES).interleaves_by_beta
 
 
@@ -294,8 +291,8 @@ FEATURE_BETAS: Final[Mapping[str, tuple[str, Callable[[Mapping[str, Any]], bool]
         "compact-2026-09-04": ("messages", _holds_summary),
         "interleaved-thinking-2025-05-14": ("thinking", _interleaves),
         "task-budgets-2026-03-13": ("output_config", lambda body: "task_budget" in _inner(body, "output_config")),
-        "thinking-display-updates-2026-08-18": ("thinking", lambda body: _thinking(body).get("display") == "updates"),
-        "thinking-binding-controls-2026-08-01": ("thinking", lambda body: "block_binding" in _thinking(body)),
+        "thinking-display-updates-2026-08-18": ("thinking", lambda body: _inner(body).get("display") == "updates"),
+        "thinking-binding-controls-2026-08-01": ("thinking", lambda body: "block_binding" in _inner(body)),
         "advisor-tool-2026-03-01": ("tools", partial(_has_tool, "advisor_")),
         "code-execution-2025-08-25": ("tools", partial(_has_tool, "code_execution_20250825")),
         "web-fetch-2025-09-10": ("tools", partial(_has_tool, "web_fetch_20250910")),

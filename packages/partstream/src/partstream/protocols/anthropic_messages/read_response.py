@@ -429,9 +429,10 @@ class ReportedUsage:
         if not isinstance(report, dict):
             return
         known = {name: value for name, value in report.items() if value is not None}
-        if _prompt(known) == 0 and _prompt(self._raw):
-            known = {name: value for name, value in known.items() if name not in _INPUT}
-        self._first = _prompt(known) if self._first is None else self._first
+        prompt = _prompt(known)
+        if prompt == 0 and _prompt(self._raw):
+            known, prompt = {name: value for name, value in known.items() if name not in _INPUT}, None
+        self._first = prompt if self._first is None else self._first
         self._raw |= known
 
     def value(self, *, ran_tools: bool) -> Usage | None:

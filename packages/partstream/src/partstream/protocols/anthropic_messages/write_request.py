@@ -26,11 +26,12 @@ model takes is known from its server's list, else by its name; what a server tak
 from __future__ import annotations
 from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
-from partstream.codec.checks import dataclass, replace
+from partstream.codec.checks import dataclass
 from partstream.conversation import preparation
 from partstream.conversation.media import MediaKind
 from partstream.conversation.tool_forms import CODE, FETCH, WEB_SEARCH, HostedForm
@@ -576,8 +577,6 @@ _USUAL_CLEAR_AT: Final = 100_000
 _KEPT_RESULTS: Final = 3
 _KEPT_THINKING: Final = 1
 """Turns whose thinking stays; models with a small window keep no more by themselves, but for Opus 4.5."""
-
-
 _EDITS: Final = frozenset(preparation.ContextEdit)
 
 
@@ -806,21 +805,16 @@ class MessagesRequests(protocol.RequestWriter):
         """The ids, names and schemas that the server of a model takes, and which blocks may end an answer."""
         server = settings.own_settings(models.AnthropicMessagesSettings).messages_server
         rules = models.rules_of(server, model_id)
-        form = replace(rules.schemas, flattens=True, names=True)
+        abilities = models.abilities_of(model_id, settings.capabilities)
         return preparation.ConversationRules(
             rules.call_ids,
             may_end=may_end,
-            tool_schema=form.of,
+            tool_schema=replace(rules.schemas, flattens=True, names=True).of,
             takes_strict="claude" in model_id,
             hosted_tools=HOSTED_TOOLS,
             file_words=dict.fromkeys((*FILE_NAMES, "context", "citations"), "file"),
+            fits_answer=abilities.window is not None and (rules.reserves or abilities.reserves),
         )
-
-    def fits_answer(self, settings: preparation.RequestSettings, model_id: str) -> bool:
-        """Whether prompt and response have to fit into a known window together."""
-        server = settings.own_settings(models.AnthropicMessagesSettings).messages_server
-        abilities = models.abilities_of(model_id, settings.capabilities)
-        return abilities.window is not None and (abilities.reserves or models.rules_of(server, model_id).reserves)
 
     def complete_settings(
         self,
