@@ -23,7 +23,7 @@ from itertools import groupby, takewhile
 from types import MappingProxyType
 from typing import Any, Final, Protocol, TypeAlias
 
-from partstream.codec.checks import dataclass, field, replace
+from partstream.codec.checks import dataclass, field
 from partstream.codec.json_codec import encode_sorted
 from partstream.codec.limits import texts_of
 from partstream.conversation.media import MediaKind, extension_of, file_name, read_media
@@ -390,6 +390,8 @@ class MergedTurn:
     @property
     def ordered_results(self) -> list[Result]:
         """The results in the order of their calls."""
+        if not self.results:
+            return self.results
         order = {piece.call_id: place for place, piece in enumerate(self.content) if isinstance(piece, Call)}
         return sorted(self.results, key=lambda result: order.get(result.call_id, len(order)))
 
@@ -458,7 +460,7 @@ def shown_by_user(turns: Iterable[Turn], *, of_results: bool, of_assistant: bool
             content = tuple(piece for piece in content if not isinstance(piece, Attachment))
         elif turn.role is TurnRole.TOOL and of_results:
             content = tuple(_without_attachments(piece, waiting) for piece in content)
-        yield turn if content is turn.content else replace(turn, content=content)
+        yield turn if content is turn.content else Turn(turn.role, content, turn.message, turn.name)
         last = turn.message
     if waiting:
         yield Turn(TurnRole.USER, tuple(waiting), last)
@@ -476,7 +478,7 @@ def _without_attachments(piece: Piece, waiting: list[Piece]) -> Piece:
             content.append(Text(in_next_user_message(one.kind, number)))
         else:
             content.append(one)
-    return replace(piece, content=tuple(content))
+    return Result(piece.call_id, piece.name, tuple(content), piece.is_error, piece.where, piece.is_added)
 
 
 # ---- Pairs of calls and results ----
@@ -550,7 +552,8 @@ class _Pairing:
         self._end_run()
         first = len(self._calls)
         if turn.role is TurnRole.ASSISTANT:  # no other has calls
-            turn = replace(turn, content=tuple(self._piece(piece, turn) for piece in turn.content))
+            content = tuple(self._piece(piece, turn) for piece in turn.content)
+            turn = Turn(turn.role, content, turn.message, turn.name)
         self._turns.append(turn)
         for number in range(first, len(self._calls)):
             if number not in self._answered:
@@ -569,7 +572,8 @@ class _Pairing:
         self._tool_of[piece.call_id] = piece.name
         call_id = self._ids.open(piece.call_id, is_foreign=turn.message in self._foreign)
         given = self._names.input_to_upstream(piece.name, piece.input)
-        call = replace(piece, call_id=call_id, name=self._names.to_upstream(piece.name), input=given)
+        name = self._names.to_upstream(piece.name)
+        call = Call(call_id, name, given, piece.where, piece.is_added, piece.text)
         self._calls.append(call)
         return call
 
@@ -581,7 +585,8 @@ class _Pairing:
             name = self._names.to_upstream(self._tool_of.get(result.call_id, UNKNOWN_TOOL))
             self._orphans.append(Call(self._ids.open(result.call_id), name, {}, result.where, is_added=True))
         call = self._orphans[-1] if number is None else self._calls[number]
-        self._append(replace(result, call_id=call.call_id, name=call.name), message)
+        answer = Result(call.call_id, call.name, result.content, result.is_error, result.where, result.is_added)
+        self._append(answer, message)
 
     def _append(self, result: Result, message: int) -> None:
         if not self._run:
