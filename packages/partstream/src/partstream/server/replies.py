@@ -5,8 +5,8 @@ head: a response that fails before its first part is an HTTP status, and an even
 what depends on time alone.
 
 :class:`AnswerBytes` has a fast path. Nearly all parts differ from the part before them in their text alone, and so do
-the bytes. A part takes the slow path once: as an event, then as JSON, then as a frame. For the parts that follow, the
-bytes around the text are kept, and only the text is written.
+the bytes. A part takes the slow path once: as an event, then as JSON, then as a frame. With the next one, the bytes
+around the text are kept, and only the text is written.
 
 A :class:`BufferedReplySink` takes the bytes: a bounded buffer that one task empties. What one turn of the event loop
 wrote is one `send`; where the server takes bytes without `send`, a part is written where it is reported. The server's
@@ -414,6 +414,7 @@ class AnswerBytes:
         self._form = form
         self._writes_repeated = narrow(writer, FastPathWriter)
         self._separator = form.start
+        self._written: StreamOutput | None = None  # on the slow path, just before; learned if one of its class follows
         self._taken: type | None = None  # the class of the parts that the fast path takes
         self._id: str | None = None
         self._repeat: Callable[[str], bytes] | None = None
@@ -424,6 +425,8 @@ class AnswerBytes:
         Raises:
             AdapterUsageError: The Finish was written before.
         """
+        if output.__class__ is self._written.__class__:
+            self._learn(self._written)
         if output.__class__ is self._taken and self._repeat is not None:
             text = output.value  # type: ignore[union-attr]
             # Thinking goes on with the thinking before it, which has the same id and no metadata.
@@ -440,9 +443,8 @@ class AnswerBytes:
                     self.events += 1
                     return written
         self._taken = self._repeat = None
-        written = self.write_events(self.writer.write(output))
-        self._learn(output)
-        return written
+        self._written = output
+        return self.write_events(self.writer.write(output))
 
     def end(self) -> bytes:
         """The bytes after the last event."""
@@ -459,6 +461,7 @@ class AnswerBytes:
 
     def _learn(self, output: StreamOutput) -> None:
         """Keeps the bytes around the text of a part that was written."""
+        self._written = None
         if self._writes_repeated is None or not isinstance(output, TextPart | ThinkingPart):
             return
         if isinstance(output, parts.RefusalPart):
