@@ -246,7 +246,7 @@ class OptionRules(NamedTuple):
         thinks: bool = True,
     ) -> tuple[Note, ...]:
         """The note for the owner of a request about what has no place on this wire, if anything. `chosen` are its
-        options; `files` says which files the server takes, words replace others; `thinks` whether the model can think."""
+        options; `files` says which files the server takes, words replace others, `thinks` whether the model thinks."""
         chosen = chosen or self.of(request)
         lost = sorted(chosen.lost)
         if request.asked_in not in {"", self.wire}:  # what a client says outside of its options
