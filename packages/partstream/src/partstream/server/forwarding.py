@@ -202,8 +202,8 @@ def check_judged(body: Mapping[str, Any], rules: ForwardingRules | None) -> None
     inner = (body.get(name) for name in outer)
     of_gateways = (one for name in _INNER if isinstance(value := body.get(name), Mapping) for one in value.values())
     for guarded, places in ((_GUARDED, (body, *inner)), (_ADDING, of_gateways)):
-        for name in (name for one in places if isinstance(one, Mapping) for name in one):
-            if name not in _NAMES and _folded(name) in guarded:
+        for name in (name for one in places if isinstance(one, Mapping) for name in one.keys() - _NAMES):
+            if _folded(name) in guarded:
                 raise UnsupportedParameterError(name, "such a field", "none: an admission judges one model and limit")
 
 
