@@ -23,7 +23,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from zoneinfo import ZoneInfo
 
-from partstream.codec.checks import dataclass, field, replace
+from partstream.codec.checks import dataclass, field
 from partstream.codec.json_codec import dumps
 from partstream.lm.parts import part_json
 from partstream.protocols.failures import FailureKind, ServedFailure
@@ -375,7 +375,7 @@ _UNBELIEVABLE: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class HubPermit:
     """The leave for one answer."""
 
@@ -395,12 +395,11 @@ class HubPermit:
             self.rate.end(0)
             self.reservation.drop()
             return
-        taken = pricing.taken_by(ended, self.family, self.price, self.bound)
+        taken, row = pricing.taken_by(ended, self.family, self.price, self.bound), self.reservation.answer
         if taken.is_unbelievable:
-            answer, tokens = self.reservation.answer, f"{taken.tokens:,}"
-            _logger.warning(_UNBELIEVABLE, answer.answer_id, answer.model, tokens)
+            _logger.warning(_UNBELIEVABLE, row.answer_id, row.model, f"{taken.tokens:,}")
         self.rate.end(taken.tokens)
-        row = ended_row(self.reservation.answer, ended, taken)
+        end_row(row, ended, taken)
         content = None
         if self.is_content_kept:  # of a long answer the beginning
             texts = _messages(ended.asked.messages), _messages([ended.answer()])
@@ -452,19 +451,14 @@ def begun_row(asking: DirectoryCaller, request: AnswerRequest, time: float) -> L
     )
 
 
-def ended_row(begun: LedgerRow, ended: EndedAnswer, taken: pricing.AnswerCharge) -> LedgerRow:
-    """The row of an answer that is over."""
-    observation, usage = ended.observation, taken.usage
+def end_row(row: LedgerRow, ended: EndedAnswer, taken: pricing.AnswerCharge) -> None:
+    """Fills in what is known of an answer that is over."""
+    observation = ended.observation
+    for name in COUNTS:
+        setattr(row, name, getattr(taken.usage, name))
+    row.provider = observation.provider or row.provider
+    row.nanodollars, row.is_estimated = taken.nanodollars, taken.is_estimated
     outcome = "" if observation.outcome is None else observation.outcome.value
-    return replace(
-        begun,
-        **{name: getattr(usage, name) for name in COUNTS},
-        provider=observation.provider or begun.provider,
-        nanodollars=taken.nanodollars,
-        is_estimated=taken.is_estimated,
-        status=observation.status,
-        outcome="cancelled" if observation.is_cancelled else outcome,
-        error=observation.error or (pricing.UNBELIEVABLE if taken.is_unbelievable else None),
-        seconds=observation.duration,
-        first_part_after=observation.first_part_after,
-    )
+    row.status, row.outcome = observation.status, "cancelled" if observation.is_cancelled else outcome
+    row.error = observation.error or (pricing.UNBELIEVABLE if taken.is_unbelievable else None)
+    row.seconds, row.first_part_after = observation.duration, observation.first_part_after

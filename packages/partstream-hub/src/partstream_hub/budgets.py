@@ -37,7 +37,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
 
-from partstream.codec.checks import dataclass, replace
+from partstream.codec.checks import dataclass
 from partstream.codec.system import LifeLocks
 from partstream.errors import PartstreamError
 from partstream.lm.cancellation import Disposable, EventEmitter
@@ -145,8 +145,8 @@ class Reservation:
     ) -> None:
         """Ends the reservation with what the answer took, by the id of the rule; the row gets its `charges` here."""
         self.has_ended = True
-        of_windows = tuple(Charge(self._windows[rule], amount) for rule, amount in charges.items() if amount)
-        self._worker.end(Settle(replace(row, charges=of_windows), content, tuple(self._windows.values())))
+        row.charges = tuple(Charge(self._windows[rule], amount) for rule, amount in charges.items() if amount)
+        self._worker.end(Settle(row, content, tuple(self._windows.values())))
 
     def drop(self) -> None:
         """Ends the reservation without a trace: no provider was asked. Does nothing if it has ended."""

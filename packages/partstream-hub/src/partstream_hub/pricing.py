@@ -82,16 +82,11 @@ def dearer_field(asked: InboundRequest) -> str | None:
     of_gateways = (one.get(_GATEWAYS) for one in whole)
     inner = (value for one in of_gateways if isinstance(one, Mapping) for value in one.values())
     places: Iterable[Mapping[str, Any]] = (one for one in chain(whole, inner) if isinstance(one, Mapping))
-    for one in places:
-        for name in filter(_is_tier, one):
-            value = one[name]
-            if value is not None and not (isinstance(value, str) and value.casefold() in _LISTED_TIERS):
-                return name
+    for name, value in chain.from_iterable(one.items() for one in places):
+        is_tier = len(name) <= _LONGEST_TIER and name.replace("_", "").casefold() in _TIERS
+        if is_tier and value is not None and not (isinstance(value, str) and value.casefold() in _LISTED_TIERS):
+            return name
     return None
-
-
-def _is_tier(name: str) -> bool:
-    return len(name) <= _LONGEST_TIER and name.replace("_", "").casefold() in _TIERS
 
 
 _LONGEST_TIER: Final = 20

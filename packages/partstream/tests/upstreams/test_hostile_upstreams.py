@@ -292,7 +292,7 @@ def test_what_comes_for_ever_behind_the_answer_changes_nothing() -> None:
     run(test())
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Watched(UpstreamRequest):
     """An exchange whose reader notes in which turn of the event loop it was fed."""
 

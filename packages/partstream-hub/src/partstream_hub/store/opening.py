@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from partstream.codec.system import DATA, closed_on_error, file_identity, open_private_database, use_write_ahead_log
 from partstream_hub.store.store import HubStore
@@ -75,18 +75,17 @@ class _Sqlite(HubStore):
     def run(self, action: Callable[[Transaction], Result], access: Access = Access.WRITE) -> Result:
         with self._lock:
             try:
-                return self._run(self._connected(), action, access, _PATIENT)
+                self._connect()
+                return self._run(action, access, _PATIENT)
             except (sqlite3.Error, OSError) as error:
                 raise self._explained(error) from error
 
     def run_at_once(self, action: Callable[[Transaction], Result]) -> Result | None:
         # Unless another thread or process writes now.
-        connection = self._connection
-        if connection is None or not self._lock.acquire(blocking=False):
+        if self._connection is None or not self._lock.acquire(blocking=False):
             return None
         try:
-            is_here = file_identity(self._path) == self._identity
-            return self._run(connection, action, Access.WRITE, _AT_ONCE) if is_here else None
+            return self._run(action, Access.WRITE, _AT_ONCE) if self._is_in_its_place() else None
         except (sqlite3.Error, OSError):
             return None
         finally:
@@ -107,13 +106,8 @@ class _Sqlite(HubStore):
             if connection is not None:
                 connection.close()
 
-    def _run(
-        self,
-        connection: sqlite3.Connection,
-        action: Callable[[Transaction], Result],
-        access: Access,
-        waits: Mapping[str, str],
-    ) -> Result:
+    def _run(self, action: Callable[[Transaction], Result], access: Access, waits: Mapping[str, str]) -> Result:
+        connection: Any = self._connection
         of_access, begin = _AROUND[access]
         for name, value in (*waits.items(), *of_access.items()):
             if self._set.get(name) != value:
@@ -132,8 +126,11 @@ class _Sqlite(HubStore):
                 connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
         return result
 
-    def _connected(self) -> sqlite3.Connection:
-        if self._connection is not None and file_identity(self._path) != self._identity:
+    def _is_in_its_place(self) -> bool:
+        return file_identity(self._path) == self._identity
+
+    def _connect(self) -> None:
+        if self._connection is not None and not self._is_in_its_place():
             # SQLite would go on with the file that has no name any more: what it charges would be lost with the
             # process, and what the new one says, such as a key that is revoked, would not hold.
             _logger.warning("the hub's database %s was taken away or replaced; it is opened anew", self.where)
@@ -148,7 +145,6 @@ class _Sqlite(HubStore):
                 use_write_ahead_log(connection, _BUSY_SECONDS)
                 self._identity = file_identity(self._path)
             self._connection, self._set = connection, {}
-        return self._connection
 
     def _explained(self, error: sqlite3.Error | OSError) -> StoreUnreachableError | HubStoreUnusableError:
         """An error of SQLite in our words; its own hold names of tables and columns, and no value."""

@@ -320,8 +320,9 @@ class _PostgresTransaction(Transaction):
 
     def __init__(self, connection: _Connection, clock: Callable[[], float] | None) -> None:
         super().__init__(connection, clock or self._read_time)
-        self.changes_tables_together = clock is None  # which reads the clock of the database
         self.connection = connection
+        if clock is not None:
+            self.clock = repr(clock())
         self._time: float | None = None
         self.is_committing = False  # once all was said but COMMIT, it may be carried out, whatever is heard of it
 
@@ -336,7 +337,7 @@ class _PostgresTransaction(Transaction):
             self.connection.send(statement + self.locking * locks, given, is_question=True)
         return self.connection.answers()
 
-    def whole(self, statement: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+    def whole(self, statement: str, parameters: Sequence[object]) -> list[tuple[Any, ...]]:
         ends = self.connection.ends
         self.connection.send(statement, parameters, is_question=True)
         (rows,) = self.commit()

@@ -69,9 +69,10 @@ class Pulse(NamedTuple):
     silent: Mapping[str, float]  # the workers that hold reservations and were last heard of at these times
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class LedgerRow:
-    """An answer that is over: who asked for what, and what it took. No word of a prompt or an answer, and no key."""
+    """An answer, and once it is over, what it took: who asked for what. No word of a prompt or an answer, and no key.
+    It is filled in as the answer goes on."""
 
     answer_id: str  # unique in the hub: the row is entered once, however often it is settled
     time: float  # when the request came, by the worker's clock
@@ -215,7 +216,6 @@ class Transaction:
     """A transaction that runs, on a connection of either driver."""
 
     clock = "NULL"  # the time of the database in a question; :meth:`note_time` takes it
-    changes_tables_together = False  # whether a statement may change several, and with it :meth:`whole` may be called
 
     def __init__(self, connection: Any, clock: Callable[[], float]) -> None:
         self._connection = connection
@@ -237,9 +237,8 @@ class Transaction:
         """The rows of several questions, asked one after the other, in the time of one."""
         return [self._connection.execute(one.statement, tuple(one.parameters)).fetchall() for one in questions]
 
-    def whole(self, statement: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
-        """The rows of a statement that is a transaction of itself; what follows is another one."""
-        raise NotImplementedError
+    def whole(self, _statement: str, _parameters: Sequence[object]) -> list[tuple[Any, ...]] | None:
+        """The rows of a statement that changes several tables, as a transaction of itself; None if none can do that."""
 
     def note_time(self, time: float | None) -> None:
         """Takes in what a question said of `clock`; SQLite has no clock but the machine's."""
