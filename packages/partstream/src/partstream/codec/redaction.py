@@ -15,15 +15,17 @@ from functools import lru_cache
 from string import ascii_letters, ascii_lowercase, ascii_uppercase, digits
 from typing import Any, Final, NamedTuple, NoReturn, Self
 
+from partstream.codec.text import late_pattern
+
 HIDDEN: Final = "***"
 
-_NAMES_OF_SECRETS: Final = re.compile(
+_NAMES_OF_SECRETS: Final = late_pattern(
     r"auth|client-?cert|^code$|cookie|credential|honeycomb-team|key|pass|principal|secret|shared-?access|sig|token",
     re.IGNORECASE,
 )
-_RATE_LIMIT: Final = re.compile(r"rate-?limit", re.IGNORECASE)
+_RATE_LIMIT: Final = late_pattern(r"rate-?limit", re.IGNORECASE)
 """`x-ratelimit-remaining-tokens` counts tokens of texts."""
-_SCHEME: Final = re.compile(r"(?:basic|bearer|digest|token) (?=\S)", re.IGNORECASE)
+_SCHEME: Final = late_pattern(r"(?:basic|bearer|digest|token) (?=\S)", re.IGNORECASE)
 """The scheme of credentials (RFC 9110 section 11.4) is no secret."""
 
 _SHORTEST_ENCODED: Final = 8
@@ -32,7 +34,7 @@ _SHORTEST_ENCODED: Final = 8
 _MOST_DECODINGS: Final = 4
 """No reader understands a text with escapes nested more often."""
 
-_ESCAPES: Final = re.compile(
+_ESCAPES: Final = late_pattern(
     r"""
     [\\%&\x00] (?:                                          # one class of characters first: that is searched fast
       (?<=\\) (?:
@@ -57,9 +59,9 @@ _LAST_UNICODE: Final = 0x10FFFF
 _BASE64URL_TO_BASE64: Final = str.maketrans("-_", "+/")
 _TO_LOWER: Final = str.maketrans(ascii_uppercase, ascii_lowercase)
 _BASE64_DIGITS: Final = f"{ascii_letters}{digits}+/-_"
-_BASE64_RUN: Final = re.compile(r"[A-Za-z0-9+/_-]+={0,2}")
+_BASE64_RUN: Final = late_pattern(r"[A-Za-z0-9+/_-]+={0,2}")
 _CUT_ENDS: Final = tuple(
-    re.compile(rf"{half_an_escape}[\"'`….\s\\]*\Z")
+    late_pattern(rf"{half_an_escape}[\"'`….\s\\]*\Z")
     for half_an_escape in ("", r"%(?:25)*[0-9a-fA-F]?", r"\\+u?x?[0-9a-fA-F]{0,3}", r"&[#0-9A-Za-z]{0,6}")
 )
 """The ends of a text that was cut: half an escape, quotation marks, dots."""

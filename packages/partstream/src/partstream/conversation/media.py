@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
-from partstream.codec.text import bare_media_type
+from partstream.codec.text import bare_media_type, late_pattern
 from partstream.lm.parts import DataPart, is_of_host
 
 
@@ -104,8 +104,8 @@ _LINKED: Final = {
 }
 """What the name of a file at a URL says of it: the only source, because nothing is fetched."""
 
-_ADDRESS: Final = re.compile(r"https?://[^\s\x00-\x1f]+", re.IGNORECASE)
-_ANY_ADDRESS: Final = re.compile(r"[a-z][a-z0-9+.-]*://[^\s\x00-\x1f]+", re.IGNORECASE)
+_ADDRESS: Final = late_pattern(r"https?://[^\s\x00-\x1f]+", re.IGNORECASE)
+_ANY_ADDRESS: Final = late_pattern(r"[a-z][a-z0-9+.-]*://[^\s\x00-\x1f]+", re.IGNORECASE)
 """Of a file that its client says to be one, such as `gs://bucket/video`."""
 _USUAL: Final = {"image/*": "image/jpeg", "video/*": "video/mp4", "audio/*": "audio/mpeg"}
 """The media type of an address of which only the kind is known: servers that want a type look at the bytes anyway."""

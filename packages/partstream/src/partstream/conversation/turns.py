@@ -26,6 +26,7 @@ from typing import Any, Final, Protocol, TypeAlias
 from partstream.codec.checks import dataclass, field
 from partstream.codec.json_codec import encode_sorted
 from partstream.codec.limits import texts_of
+from partstream.codec.text import late_pattern
 from partstream.conversation.media import MediaKind, extension_of, file_name, read_media
 from partstream.lm.messages import ChatMessage, Role
 from partstream.lm.parts import (
@@ -193,9 +194,11 @@ class Note:
 # A real greeting is in the same place and must stay one: it says hello or offers help, and gives no orders.
 
 _LONGEST_GREETING: Final = 300
-_HELLO: Final = re.compile(r"\W*(hi|hello|hey|welcome|greetings|good (morning|afternoon|evening|day))\b", re.IGNORECASE)
-_OFFER: Final = re.compile(r"\b(help|assist|do for you)\b.*\?\s*$", re.IGNORECASE | re.DOTALL)
-_ORDER: Final = re.compile(
+_HELLO: Final = late_pattern(
+    r"\W*(hi|hello|hey|welcome|greetings|good (morning|afternoon|evening|day))\b", re.IGNORECASE
+)
+_OFFER: Final = late_pattern(r"\b(help|assist|do for you)\b.*\?\s*$", re.IGNORECASE | re.DOTALL)
+_ORDER: Final = late_pattern(
     r"\b(you are(?=\s+\w)|you're|you (must|should|will)|your (task|role|job)|act as|always|never|respond|follow)\b",
     re.IGNORECASE,
 )
@@ -283,7 +286,7 @@ def read_turns(messages: Sequence[ChatMessage]) -> tuple[list[Turn], list[Note]]
     return turns, notes
 
 
-_REFUSED_IN_SPEAKERS: Final = re.compile(r"[\s<|\\/>]+")
+_REFUSED_IN_SPEAKERS: Final = late_pattern(r"[\s<|\\/>]+")
 
 
 def speaker_name(name: str) -> str:
@@ -785,9 +788,9 @@ class CallIds:
 # A sent name depends only on the given name, not on the request.
 
 MAX_NAME_LENGTH: Final = 64
-_VALID: Final = re.compile(r"[a-zA-Z0-9_-]{1,64}")
-_LETTER_FIRST: Final = re.compile(r"[a-zA-Z_][a-zA-Z0-9_-]{0,63}")
-_INVALID_CHARACTERS: Final = re.compile(r"[^a-zA-Z0-9_-]+")
+_VALID: Final = late_pattern(r"[a-zA-Z0-9_-]{1,64}")
+_LETTER_FIRST: Final = late_pattern(r"[a-zA-Z_][a-zA-Z0-9_-]{0,63}")
+_INVALID_CHARACTERS: Final = late_pattern(r"[^a-zA-Z0-9_-]+")
 _NAMESPACES: Final = ("default_api:", "default_api.", "functions.", "functions:")
 _LETTER: Final = "t_"
 """The prefix of a name that begins with no letter."""

@@ -20,7 +20,7 @@ from typing import Any, Final, NamedTuple
 
 from partstream.codec.checks import MOST_SECONDS, as_amount, as_count, dataclass, field
 from partstream.codec.json_codec import dumps, loads_or_none
-from partstream.codec.text import plain_html
+from partstream.codec.text import late_pattern, plain_html
 from partstream.conversation.provider_state import Carried
 from partstream.errors import LanguageModelErrorCode, UpstreamError, UpstreamFailureError, UpstreamHTTPError
 
@@ -123,9 +123,9 @@ _PIECE: Final = (
 )
 # These and the patterns of sentences below are compiled by the first error, as `re` keeps what it compiles.
 _DURATION: Final = rf"(?i)(?:{_PIECE}(?![a-zµ])\s?|{_PIECE}(?=\d)){{1,6}}"
-_NUMBER_AND_UNIT: Final = re.compile(r"(\d+(?:\.\d+)?)\s?([a-zµ]+)", re.IGNORECASE)
-_NUMBER: Final = re.compile(r"\d{1,12}(?:\.\d{1,12})?")
-_ANNOUNCED: Final = re.compile(r"\b(?:try again|retry|wait)(?: again)?(?: in| after| for)?:? (?=\d)", re.IGNORECASE)
+_NUMBER_AND_UNIT: Final = late_pattern(r"(\d+(?:\.\d+)?)\s?([a-zµ]+)", re.IGNORECASE)
+_NUMBER: Final = late_pattern(r"\d{1,12}(?:\.\d{1,12})?")
+_ANNOUNCED: Final = late_pattern(r"\b(?:try again|retry|wait)(?: again)?(?: in| after| for)?:? (?=\d)", re.IGNORECASE)
 _MOST_DETAILS: Final = 20
 _FIELDS: Final = {"retry_after": 1.0, "retry_after_seconds": 1.0, "retry_after_ms": 1e-3, "retryDelay": 1.0}
 """The fields of bodies, and the seconds of one unit of a bare number in them."""
@@ -231,7 +231,7 @@ _OF_ERRORS: Final = frozenset(
     | {"object", "id"}
 )
 """The fields of an error without a field `error`: an object with nothing else, and with a sentence, is one."""
-_ERROR_WORD: Final = re.compile(r"(?i)^(?!.*tool)(?:.*[^a-z]|[a-z]*)(?:error|exception|failure|failed|failing|fail)$")
+_ERROR_WORD: Final = late_pattern(r"(?i)^(?!.*tool)(?:.*[^a-z]|[a-z]*)(?:error|exception|failure|failed|failing|fail)$")
 """What types and statuses of errors end with; a failed tool fails no answer."""
 _SENTENCES: Final = ("message", "msg", "error_msg", "error_message", "errorMessage", "exception")
 
@@ -795,9 +795,9 @@ COMMON_ERRORS: Final = Errors()
 """For a wire whose servers have no words of their own."""
 
 _MOST_READ: Final = 4000
-_IS_FRAMED: Final = re.compile(r"[{\[:]|(?:data|event|id|retry|[0-9a-z]):")
+_IS_FRAMED: Final = late_pattern(r"[{\[:]|(?:data|event|id|retry|[0-9a-z]):")
 """How JSON begins, and a line of another framing."""
-_TITLE: Final = re.compile(r"<(title|h1)[^>]*>([^<]{1,300})", re.IGNORECASE)
+_TITLE: Final = late_pattern(r"<(title|h1)[^>]*>([^<]{1,300})", re.IGNORECASE)
 _BY_SENTENCE: Final = {
     ErrorKind.NO_CREDIT: r"insufficient (?:quota|balance|credits?|funds)|exceeded your current quota"
     r"|payment required",

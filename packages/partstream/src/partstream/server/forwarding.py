@@ -33,7 +33,7 @@ from urllib.parse import parse_qsl, quote, urlencode
 from partstream.codec.checks import dataclass, narrow, replace
 from partstream.codec.json_codec import JSONDecodeError, dumps, loads
 from partstream.codec.limits import LARGE_BYTES
-from partstream.codec.text import bare_media_type
+from partstream.codec.text import bare_media_type, late_pattern
 from partstream.conversation.provider_state import STATE_MARK, OpaqueState, open_state
 from partstream.errors import LanguageModelError, PartstreamError, UnsupportedParameterError
 from partstream.lm.cancellation import CancellationToken
@@ -187,7 +187,7 @@ _ADDING: Final = frozenset(
 )
 _INNER: Final = ("providerOptions", "provider_options")
 """The fields of a body with options of gateways, by the name of the gateway."""
-_SIGNS: Final = re.compile(r"[^a-z0-9]")
+_SIGNS: Final = late_pattern(r"[^a-z0-9]")
 
 
 def check_judged(body: Mapping[str, Any], rules: ForwardingRules | None) -> None:
@@ -219,7 +219,7 @@ _OF_OTHERS: Final = frozenset(
 )
 """The fields, folded, by which wires name what an upstream keeps for the account of its key."""
 _LONGEST_OF_OTHERS: Final = 40
-_ADDRESS: Final = re.compile(r"(?!https?:|data:)[a-z][a-z0-9+.-]*:/|https?://[^/]*googleapis\.com\b", re.IGNORECASE)
+_ADDRESS: Final = late_pattern(r"(?!https?:|data:)[a-z][a-z0-9+.-]*:/|https?://[^/]*googleapis\.com\b", re.IGNORECASE)
 """An address of a file that an upstream reads with the rights of the account, or from its own disk."""
 _FREE: Final = frozenset(
     {"parameters", "parametersJsonSchema", "input_schema", "inputSchema", "schema", "properties", "metadata", "state"}
@@ -228,7 +228,7 @@ _FREE: Final = frozenset(
 """The fields whose objects are of tools and people, whatever the names in them."""
 _FOUND: Final = frozenset({"annotations", "citations", "results"})
 """The fields in which an upstream has named its sources."""
-_OF_ANSWERS: Final = re.compile("^anthropic$|code_execution_output$")
+_OF_ANSWERS: Final = late_pattern("^anthropic$|code_execution_output$")
 """The types of skills that a vendor offers to everybody, and of files in an answer."""
 
 

@@ -26,6 +26,7 @@ from collections.abc import Callable, Iterable, Mapping
 from ipaddress import ip_address
 from typing import Final
 
+from partstream.codec.text import late_pattern
 from partstream.upstream.endpoint import is_on_loopback
 
 LOCAL: Final = "local"
@@ -38,7 +39,7 @@ _LOCAL_PATTERNS: Final = (
 _OF_THE_NETWORK: Final = frozenset({"http", "https"})
 """The schemes of pages that come over a network; every other one is of programs of the machine."""
 _OF_THE_MACHINE: Final = frozenset({"localhost", "127.0.0.1", "0.0.0.0", "[::1]"})  # noqa: S104 - of an origin
-_ORIGIN: Final = re.compile(
+_ORIGIN: Final = late_pattern(
     r"(?P<scheme>[a-z][a-z0-9+.-]{0,30})://(?P<host>[a-z0-9._-]{0,200}|\[[0-9a-f:.]{2,60}\]|\*)(?::(?P<port>\d{1,5}|\*))?"
 )
 """An origin, or a pattern of origins."""
@@ -46,7 +47,7 @@ _ORIGIN: Final = re.compile(
 _SECONDS: Final = 3600
 """How long a browser may remember what it was allowed; some allow less."""
 _METHODS: Final = "GET, HEAD, POST, DELETE"
-_HEADER: Final = re.compile(r"[a-z0-9!#$%&'*+.^_`|~-]{1,64}", re.IGNORECASE)
+_HEADER: Final = late_pattern(r"[a-z0-9!#$%&'*+.^_`|~-]{1,64}", re.IGNORECASE)
 _MOST_HEADERS: Final = 64
 """The most headers that a page may ask for; official packages send about fifteen of their own."""
 _MOST_ASKED: Final = 4096
@@ -68,7 +69,7 @@ PAGE_HEADERS: Final = ("host", "origin", "sec-fetch-site")
 """The headers of a browser about the page that asks, which no page can change."""
 _OF_ANOTHER_PAGE: Final = frozenset({"cross-site", "same-site"})
 """What a browser says in `Sec-Fetch-Site` of pictures and links of a page, which have no origin (Fetch Metadata)."""
-_AUTHORITY: Final = re.compile(r"(?P<host>\[[0-9a-f:.]{2,60}\]|[a-z0-9._-]{1,255})(?::\d{1,5})?", re.IGNORECASE)
+_AUTHORITY: Final = late_pattern(r"(?P<host>\[[0-9a-f:.]{2,60}\]|[a-z0-9._-]{1,255})(?::\d{1,5})?", re.IGNORECASE)
 
 
 def page_refusal(

@@ -15,6 +15,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, TypeVar
 
 from partstream.codec.checks import as_count
+from partstream.codec.text import late_pattern
 from partstream.errors import UnexpectedValueError
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ MOST_AMOUNT: Final = 10**18
 # ---- Amounts ----
 
 _FORM: Final = "an amount such as `5 USD/day`, `2M tokens/week`, `250.50 USD/month` or `100 USD`"
-_BUDGET: Final = re.compile(
+_BUDGET: Final = late_pattern(
     r"""\s* (?P<dollar>\$)? \s* (?P<number>\d[\d_,]*(?:\.\d+)?|\.\d+) \s* (?P<factor>[kKmMbBgG])? \s*
         (?P<unit>USD|usd|tokens?)? \s* (?:(?:/|\s(?:a|per)\s) \s* (?P<period>\w+) )? \s*""",
     re.VERBOSE | re.ASCII,

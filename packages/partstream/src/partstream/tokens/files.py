@@ -22,6 +22,7 @@ from functools import partial
 from io import BytesIO
 from typing import Final, Literal, NamedTuple, TypeAlias
 
+from partstream.codec.text import late_pattern
 from partstream.tokens.families import longest_match
 
 # ---- Images, by their dimensions ----
@@ -209,7 +210,7 @@ PAGE_TOKENS: Final[Mapping[str, int]] = {
 _PAGE: Final = 1500
 """The tokens of a page for other providers: the lower end of Anthropic's range for the text alone."""
 
-_PAGE_OBJECT: Final = re.compile(rb"/Type\s*/Page(?![a-zA-Z])")
+_PAGE_OBJECT: Final = late_pattern(rb"/Type\s*/Page(?![a-zA-Z])")
 """The beginning of a page in a document whose tree is damaged (ISO 32000-1, 7.7.3.3)."""
 
 _PAGE_BYTES: Final = 50_000
@@ -420,20 +421,20 @@ def _movie_seconds(data: bytes) -> float:
 
 # ---- The pages of a document ----
 
-_HEADER: Final = re.compile(rb"(\d+)[\s\0]+\d+[\s\0]*\Z")
-_REFERENCES: Final = re.compile(rb"[\s\0]*\[((?:[\s\0]*\d+[\s\0]+\d+[\s\0]+R)*+)[\s\0]*\]")
-_REFERENCE: Final = re.compile(rb"[\s\0]*(\d+)[\s\0]+\d+[\s\0]+R")
-_COUNT: Final = re.compile(rb"/Count[\s\0]*(\d+)(?=[\s\0/<>\[\]()]|\Z)([\s\0]+\d+[\s\0]+R)?")
+_HEADER: Final = late_pattern(rb"(\d+)[\s\0]+\d+[\s\0]*\Z")
+_REFERENCES: Final = late_pattern(rb"[\s\0]*\[((?:[\s\0]*\d+[\s\0]+\d+[\s\0]+R)*+)[\s\0]*\]")
+_REFERENCE: Final = late_pattern(rb"[\s\0]*(\d+)[\s\0]+\d+[\s\0]+R")
+_COUNT: Final = late_pattern(rb"/Count[\s\0]*(\d+)(?=[\s\0/<>\[\]()]|\Z)([\s\0]+\d+[\s\0]+R)?")
 _NUMBER: Final = rb"[\s\0]+(\d+)(?![\s\0]+\d+[\s\0]+R)"
-_PACKED: Final = (re.compile(rb"/N" + _NUMBER), re.compile(rb"/First" + _NUMBER))
-_FILTERS: Final = re.compile(rb"/(\w+)Decode\b")
+_PACKED: Final = (late_pattern(rb"/N" + _NUMBER), late_pattern(rb"/First" + _NUMBER))
+_FILTERS: Final = late_pattern(rb"/(\w+)Decode\b")
 _IMAGES: Final = frozenset({b"DCT", b"JPX", b"CCITTFax", b"JBIG2"})
-_ESCAPED: Final = re.compile(rb"/[A-Za-z0-9]*#[A-Za-z0-9#]*")
-_ESCAPE: Final = re.compile(rb"#([0-9A-Fa-f]{2})")
+_ESCAPED: Final = late_pattern(rb"/[A-Za-z0-9]*#[A-Za-z0-9#]*")
+_ESCAPE: Final = late_pattern(rb"#([0-9A-Fa-f]{2})")
 _STRUCTURE: Final = frozenset(
     b"/" + name for name in (b"Kids", b"Pages", b"Type", b"Count", b"ObjStm", b"Encrypt", b"Filter", b"Contents")
 )
-_STRINGS: Final = re.compile(rb"\((?:[^()\\]|\\.)*\)|<[0-9A-Fa-f\s]*>", re.DOTALL)
+_STRINGS: Final = late_pattern(rb"\((?:[^()\\]|\\.)*\)|<[0-9A-Fa-f\s]*>", re.DOTALL)
 _MOST_UNPACKED: Final = 64 * 1024 * 1024
 _MOST_NUMBERS: Final = 250_000
 """The most bytes that are unpacked of one document, and the most numbers of objects that are looked at, however often

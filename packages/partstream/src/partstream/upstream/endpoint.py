@@ -19,6 +19,7 @@ from urllib.parse import unquote, urlsplit, urlunsplit
 
 from partstream.codec.checks import dataclass, fields, replace
 from partstream.codec.redaction import NotPickled, Redactor, names_a_secret, secrets_in_header
+from partstream.codec.text import late_pattern
 from partstream.errors import CallerError, LanguageModelError, LanguageModelErrorCode
 from partstream.protocols.protocol import KeyKind, ServerProtocol, spoken_at
 from partstream.protocols.serve import MODEL
@@ -26,7 +27,7 @@ from partstream.settings.kinds import closest_name, shown_name
 from partstream.settings.known_servers import KNOWN_SERVERS, KnownServer, Region
 from partstream.settings.row import SHORTEST_KEY
 
-_JWT: Final = re.compile(r"eyJ[\w-]+\.[\w-]+\.[\w-]+", re.ASCII)
+_JWT: Final = late_pattern(r"eyJ[\w-]+\.[\w-]+\.[\w-]+", re.ASCII)
 """RFC 7519: its head is a JSON object, which begins with `{"` and so with `eyJ` in base64url."""
 _PLAIN_HEADERS: Final = frozenset({"accept", "content-type", "if-none-match", "user-agent"})
 
@@ -131,7 +132,7 @@ class FixedKey:
 MOST_KEY: Final = 200
 SESSION_HEADER: Final = "x-session-id"
 """The header with which programs name their conversation to a hub, so that it can add up the usage of each."""
-_KEY: Final = re.compile(r"psk_[A-Za-z0-9-]{1,60}_[A-Za-z0-9_-]{16,}", re.ASCII)
+_KEY: Final = late_pattern(r"psk_[A-Za-z0-9-]{1,60}_[A-Za-z0-9_-]{16,}", re.ASCII)
 """`psk_`, the id of the key, its secret."""
 
 
@@ -143,11 +144,11 @@ def is_hub_key(key: Secret | None) -> bool:
 
 # ---- Addresses ----
 
-_HOST: Final = re.compile(
+_HOST: Final = late_pattern(
     r"(?:localhost|\[[0-9a-fA-F:.]+\]|[\w-]+(?:\.[\w-]+)+|[\w-]+(?=:\d))(?::\d{1,5})?(?:/[\w./-]*)?", re.ASCII
 )
 """A host with a dot or a port, and a path."""
-_ORIGIN: Final = re.compile(
+_ORIGIN: Final = late_pattern(
     r"(?:https?:)?//(?P<host>\[[0-9a-f:.]+\]|[a-z0-9.-]+)(?::\d{1,5})?", re.ASCII | re.IGNORECASE
 )
 

@@ -26,7 +26,7 @@ from partstream.codec.checks import MOST_SECONDS, as_amount
 from partstream.codec.json_codec import JSONDecodeError, loads
 from partstream.codec.redaction import Redactor, names_a_secret
 from partstream.codec.sse import SSEDecoder
-from partstream.codec.text import bare_media_type, plain_html
+from partstream.codec.text import bare_media_type, late_pattern, plain_html
 from partstream.errors import LanguageModelError, UpstreamError, UpstreamHTTPError, UpstreamProtocolError
 from partstream.protocols.errors import COMMON_ERRORS, Errors, seconds_of, wait_in_sentence
 from partstream.settings.known_servers import server_at
@@ -119,7 +119,7 @@ def content_type_error(headers: Mapping[str, str], body: bytes, *, wanted: str, 
 
 _MAX_TITLE: Final = 80
 _MAX_START: Final = 60
-_TITLE: Final = re.compile(r"<title[^<>]*>([^<]{0,400})", re.IGNORECASE)
+_TITLE: Final = late_pattern(r"<title[^<>]*>([^<]{0,400})", re.IGNORECASE)
 """No tag within the tag: a page of nothing but beginnings would be searched again from each of them. And no more than
 a title has: Python refuses to read the number of a character that has thousands of digits."""
 _LOGINS: Final = frozenset({*range(200, 400), 401, 403})
@@ -154,7 +154,7 @@ def _said(status: int, location: str, text: str, *, is_empty: bool) -> tuple[str
 
 # ---- The wait before the next request ----
 
-_DATE: Final = re.compile(r"\s*\d{4}-\d\d-\d\dT[\d:.]{5,20}(?:Z|[+-]\d\d:?\d\d)?\s*\Z")
+_DATE: Final = late_pattern(r"\s*\d{4}-\d\d-\d\dT[\d:.]{5,20}(?:Z|[+-]\d\d:?\d\d)?\s*\Z")
 _FIRST_POINT_IN_TIME: Final = 10**9
 """From here on a number is no duration but seconds since 1970: servers of Chat Completions have both."""
 _FIRST_IN_MILLISECONDS: Final = 10**11
@@ -264,11 +264,11 @@ def _without_quoted(text: Any, quoted: dict[str, str], redactor: Redactor) -> An
 # ---- Advice ----
 
 _MISSING: Final = frozenset({404, 405})
-_THINGS: Final = re.compile(r"\b(model|response|item|file)\b", re.IGNORECASE)
+_THINGS: Final = late_pattern(r"\b(model|response|item|file)\b", re.IGNORECASE)
 """Other things that servers do not find; the endpoint itself is in the plural in paths."""
-_NO_SUCH_MODEL: Final = re.compile(r"models/\S+ is not found\b")
+_NO_SUCH_MODEL: Final = late_pattern(r"models/\S+ is not found\b")
 """Google's message for an unknown model (docs/wires/gemini.md#errors)."""
-_NO_SUCH_PATH: Final = re.compile(r"file not found\.?", re.IGNORECASE)
+_NO_SUCH_PATH: Final = late_pattern(r"file not found\.?", re.IGNORECASE)
 """The message of llama.cpp's server for any path that it does not have (tools/server, the handler of errors)."""
 GENERAL_ADVICE: Final = "does the base URL end as the server wants it, often in /v1?"
 NO_LIST_ADVICE: Final = "its models answer there all the same: name those that you want in `models`"
@@ -291,7 +291,7 @@ ANOTHER_KEY: Final = "the server rejected this API key; check that it is complet
 
 _PERHAPS: Final = frozenset({400, 403})
 """Gemini answers a wrong key with 400 (docs/wires/gemini.md#errors), others with 403."""
-_SAYS_KEY: Final = re.compile(
+_SAYS_KEY: Final = late_pattern(
     r"(?:api|access)[ _-]?(?:key|token)\b.{0,40}\b(?:not valid|invalid|incorrect|expired|missing|not found|required)"
     r"|\b(?:invalid|incorrect|expired|missing|no)\b.{0,20}(?:api|access)[ _-]?(?:key|token)\b",
     re.IGNORECASE | re.ASCII,
