@@ -13,6 +13,7 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed
 
 from partstream.codec.limits import TURN_SECONDS
+from partstream.lm.parts import TextPart
 from partstream.server.application import app
 from partstream.server.listening import (
     CannotListenError,
@@ -21,6 +22,7 @@ from partstream.server.listening import (
     is_loopback_address,
     listening_sockets,
 )
+from partstream.server.replies import BufferedReplySink
 from partstream.server.requests import DirectReply
 from partstream.server.uvicorn_server import HttpServer, InTurns, StoppedAtOnceError
 from rows import one_test_for
@@ -504,6 +506,32 @@ def test_a_client_that_leaves_cancels_the_answer_that_runs_whatever_waits_behind
     asyncio.run(run())
     assert provider.events == ["begun", "cancelled", "returned"]
     assert application.open_answers == 0
+
+
+async def _greet(progress, token):
+    del token
+    progress.report(TextPart("Hello"))
+
+
+def test_a_client_of_an_answer_that_broke_by_a_fault_of_ours_leaves_like_any_other(monkeypatch, caplog):
+    async def break_down(*_):
+        await asyncio.gather(*(one for one in asyncio.all_tasks() if one.get_coro().__name__ == "_provide"))
+        raise RuntimeError("a fault of ours")
+
+    monkeypatch.setattr(BufferedReplySink, "pump", break_down)
+    body = b'{"model":"m","messages":[{"role":"user","content":"Hi"}],"stream":true}'
+    request = b"POST /v1/chat/completions HTTP/1.1\r\nHost: h\r\nContent-Length: %d\r\n\r\n" % len(body) + body
+
+    async def run():
+        async with served(app(Driven(_greet))) as url, asyncio.timeout(10):
+            reader, writer = await asyncio.open_connection("127.0.0.1", int(url.rpartition(":")[2]))
+            writer.write(request)
+            assert b"Hello" in await reader.read()
+            writer.close()
+
+    asyncio.run(run())
+    assert "a fault of ours" in caplog.text
+    assert "AttributeError" not in caplog.text
 
 
 HEADS: dict[str, tuple[int, list[tuple[str, str]], bytes]] = {

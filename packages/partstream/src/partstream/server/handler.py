@@ -897,11 +897,10 @@ class RequestHandler:
 
     async def _pump(self, *, generates: bool) -> None:
         """Starts the provider, and hands the bytes to the client until the reply is over."""
-        watcher: asyncio.Task[None] | None = None
-        if self._request.direct is None:
-            watcher = self._loop.create_task(self._watch())
-        else:
-            self._request.direct.on_left(self._leave)
+        direct = self._request.direct
+        watcher = self._loop.create_task(self._watch()) if direct is None else None
+        if direct is not None:
+            direct.on_left(self._leave)
         timer = replies.ReplyTimer(self._reply_writer, self._buffered, self._settings, self._end)
         if not generates:
             self._end(Finish(Outcome.COMPLETED, usage=Usage(0, 0)))
@@ -917,6 +916,8 @@ class RequestHandler:
             self._leave()  # the client did not take the end in time
         finally:
             timer.stop()
+            if direct is not None:
+                direct.notices.clear()  # nothing is left to end, also where the answer broke
             if watcher is not None:
                 watcher.cancel()
 
