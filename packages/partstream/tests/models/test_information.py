@@ -48,6 +48,7 @@ def test_a_model_that_declares_all_is_shown_with_all():
         "Input: 136,000 tokens (list: context_window, reserve-output)",
         "Output: 64,000 tokens (list: max_tokens)",
         "Tools: yes, images: yes",
+        "Context window: 200,000 tokens (list: context_window)",
         "Price: $3 input, $15 output, $0.3 cache read per 1M tokens",
         "Balanced.",
     ]

@@ -129,15 +129,7 @@ class ModelList:
             model.record.id: model.record.pricing.value for model in models if model.record.pricing is not None
         }
         self._capabilities = {model.record.id: facts.known_capabilities(model.record) for model in models}
-        shown = []
-        for model in models:
-            information, window = facts.information_of(model, limits), model.record.context_window
-            if self._writer.sets_window and window is not None:  # requests set it, so the tooltip states it
-                told = f"Context window: {window.value:,} tokens ({window.origin})"
-                tooltip = "\n".join(filter(None, (information.tooltip, told)))
-                information = replace(information, tooltip=tooltip)
-            shown.append(information)
-        return tuple(shown)
+        return tuple(facts.information_of(model, limits) for model in models)
 
     async def offered(self) -> Sequence[facts.OfferedModel]:
         """The models with the source of every fact; details of each model arrive after the list."""

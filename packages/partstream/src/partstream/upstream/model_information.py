@@ -296,9 +296,10 @@ def information_of(model: OfferedModel, settings: LimitSettings) -> LanguageMode
         f"Tools: {_yes(tools)}, images: {_yes(images)}",
     ]
     extra: dict[str, Any] = {"isUserSelectable": not model.hidden}
-    if record.context_window is not None:
+    if (window := record.context_window) is not None:
+        told.append(f"Context window: {window.value:,} tokens ({window.origin})")
         # A person's own limit of prompts may exceed the window that a server states: a host takes the window literally.
-        extra["maxContextWindowTokens"] = max(record.context_window.value, prompt.value)
+        extra["maxContextWindowTokens"] = max(window.value, prompt.value)
     if pricing is not None:
         named = {"input": pricing.input, "output": pricing.output, "cache read": pricing.cache_read}
         prices = ", ".join(f"{_dollars(price)} {name}" for name, price in named.items() if price is not None)
@@ -339,10 +340,10 @@ def _costs(pricing: Pricing) -> dict[str, Any]:
     """The known prices in VS Code's fields, such as `inputCost` and `longContextInputCost`: credits per million tokens,
     of which one is a cent."""
     costs: dict[str, Any] = {}
-    named = {"Input": "input", "Output": "output", "Cache": "cache_read", "CacheWrite": "cache_write"}
+    named = {"input": "input", "output": "output", "cache": "cache_read", "cacheWrite": "cache_write"}
     for title, name in named.items():
-        long_title = f"longContext{title}"
-        for known_as, prices in ((title[0].lower() + title[1:], pricing), (long_title, pricing.long_context)):
+        long_title = f"longContext{title[0].upper()}{title[1:]}"
+        for known_as, prices in ((title, pricing), (long_title, pricing.long_context)):
             if (price := getattr(prices, name, None)) is not None:
                 costs[f"{known_as}Cost"] = float(price * 1_000_000 * 100)
     if pricing.input is not None or pricing.output is not None:
@@ -553,9 +554,7 @@ def _prefix(model_id: str) -> tuple[int, str | None]:
         if right and (left == "ft" or (left in _PROVIDERS and not re.match(_TAGS, right))):
             start += route.end()
             provider = provider if left in _NO_PROVIDERS else left
-    region = re.match(rf"(?:{_BEDROCK_REGIONS})\.(?=(?:{_BEDROCK_VENDORS})\.)", model_id[start:])
-    start += region.end() if region else 0
-    vendor = re.match(rf"({_BEDROCK_VENDORS})\.(?=[A-Za-z])", model_id[start:])
+    vendor = re.match(rf"(?:(?:{_BEDROCK_REGIONS})\.)?({_BEDROCK_VENDORS})\.(?=[A-Za-z])", model_id[start:])
     if vendor:
         start += vendor.end()
         provider = vendor[1]
