@@ -31,7 +31,6 @@ def test_every_ability_is_read_with_its_source():
         context_window=Fact(1_000_000, Source.LIST, "max_input_tokens"),
         max_output_tokens=Fact(128_000, Source.LIST, "max_tokens"),
         image_input=Fact(True, Source.LIST, "image_input.supported"),
-        file_input=Fact(True, Source.LIST, "pdf_input.supported"),
         reasoning=Fact(True, Source.LIST, "thinking.supported"),
         reasoning_efforts=Fact(("low", "medium", "high", "xhigh", "max"), Source.LIST, "capabilities.effort"),
         usual_effort=Fact("high", Source.LIST, "capabilities.effort"),
@@ -47,7 +46,7 @@ def test_every_ability_is_read_with_its_source():
 def test_an_ability_that_is_not_supported_as_a_whole_has_no_parts():
     told = known_capabilities(RECORDS["claude-haiku-4-5-20251001"])
     assert (told.reasoning_efforts, told.context_edits) == ((), ())
-    assert (told.thinking_forms, told.file_input) == ((ThinkingForm.BUDGET,), None)
+    assert told.thinking_forms == (ThinkingForm.BUDGET,)
 
 
 def test_without_capabilities_nothing_is_known_but_the_name():

@@ -30,7 +30,6 @@ def test_one_endpoint_that_can_do_it_is_enough():
     record = read_detail(ENDPOINTS_OF_A_MODEL, MODEL, ENDPOINTS)
     assert (record.tool_calling.value, record.reasoning.value, record.image_input.value) == (True, True, True)
     assert record.reasoning_efforts.value == ("low", "medium", "high")
-    assert record.file_input.value is False
 
 
 def test_what_the_endpoints_say_wins_over_the_list_and_the_rest_of_the_list_stays():

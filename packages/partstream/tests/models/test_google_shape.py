@@ -32,7 +32,6 @@ def test_decision_15_limits_are_read_and_the_collection_is_no_part_of_the_id():
         max_input_tokens=Fact(1_048_576, Source.LIST, "inputTokenLimit"),
         max_output_tokens=Fact(65_536, Source.LIST, "outputTokenLimit"),
         image_input=assumed(True),
-        file_input=assumed(True),
         tool_calling=assumed(True),
         reasoning=Fact(True, Source.LIST, "thinking"),
         reasoning_efforts=Fact(("low", "medium", "high"), Source.LIST, "thinking"),

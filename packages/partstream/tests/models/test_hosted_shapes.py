@@ -284,7 +284,7 @@ GEMINI = {"object": "list", "data": [{"id": "models/gemini-2.5-flash", "object":
 DEEPSEEK = {"object": "list", "data": [{"id": "deepseek-chat", "object": "model", "owned_by": "deepseek"}]}
 
 LIMITS = ("context_window", "max_input_tokens", "max_output_tokens")
-ABILITIES = ("image_input", "file_input", "tool_calling", "reasoning", "reasoning_efforts", "endpoints")
+ABILITIES = ("image_input", "tool_calling", "reasoning", "reasoning_efforts", "endpoints")
 PRICES = ("input", "output", "cache_read")
 
 FACTS: dict[str, tuple[Any, str, dict[str, Any]]] = {
@@ -386,7 +386,6 @@ FACTS: dict[str, tuple[Any, str, dict[str, Any]]] = {
         {
             "context_window": (131072, "context_length"),
             "image_input": (False, "architecture.input_modalities"),
-            "file_input": (False, "architecture.input_modalities"),
             "tool_calling": (True, "supports_tools"),
             "input": Decimal("0.00000056"),
             "output": Decimal("0.00000168"),

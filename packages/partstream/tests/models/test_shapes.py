@@ -14,7 +14,7 @@ from rows import one_test_for
 
 UNKNOWN = {
     **dict.fromkeys(["context_window", "max_input_tokens", "max_output_tokens"]),
-    **dict.fromkeys(["image_input", "file_input", "tool_calling", "reasoning", "reasoning_efforts"]),
+    **dict.fromkeys(["image_input", "tool_calling", "reasoning", "reasoning_efforts"]),
 }
 EFFORTS = ("low", "medium", "high")
 
@@ -27,7 +27,6 @@ FACTS: dict[str, tuple[Any, str, dict[str, Any]]] = {
             "context_window": (200000, "context_window"),
             "max_output_tokens": (64000, "max_tokens"),
             "image_input": (True, "tags"),
-            "file_input": (True, "tags"),
             "tool_calling": (True, "tags"),
             "reasoning": (True, "tags"),
         },
@@ -38,7 +37,6 @@ FACTS: dict[str, tuple[Any, str, dict[str, Any]]] = {
         {
             "context_window": (160000, "context_window"),
             "image_input": (False, "tags"),
-            "file_input": (False, "tags"),
             "tool_calling": (False, "tags"),
             "reasoning": (True, "tags"),
         },
@@ -51,7 +49,6 @@ FACTS: dict[str, tuple[Any, str, dict[str, Any]]] = {
             "context_window": (272000, "top_provider.context_length"),
             "max_output_tokens": (128000, "top_provider.max_completion_tokens"),
             "image_input": (True, "architecture.input_modalities"),
-            "file_input": (True, "architecture.input_modalities"),
             "tool_calling": (True, "supported_parameters"),
             "reasoning": (True, "supported_parameters"),
             "reasoning_efforts": (EFFORTS, "supported_parameters"),
@@ -63,7 +60,6 @@ FACTS: dict[str, tuple[Any, str, dict[str, Any]]] = {
         {
             "context_window": (163840, "context_length"),
             "image_input": (False, "architecture.input_modalities"),
-            "file_input": (False, "architecture.input_modalities"),
             "tool_calling": (False, "supported_parameters"),
             "reasoning": (False, "supported_parameters"),
         },

@@ -72,7 +72,6 @@ class ModelRecord:
     max_input_tokens: Fact[int] | None = None
     max_output_tokens: Fact[int] | None = None
     image_input: Fact[bool] | None = None
-    file_input: Fact[bool] | None = None
     tool_calling: Fact[bool] | None = None
     reads_tool_choice: Fact[bool] | None = None
     reasoning: Fact[bool] | None = None

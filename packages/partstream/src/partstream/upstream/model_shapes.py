@@ -2,7 +2,7 @@
 
 `Fields` reads one JSON object of a server carefully: a value of an unexpected type counts as unknown and is logged,
 because a wrong number must not hide a model. Facts come only from fields, never from a name; Google alone is an
-exception, because its list does not mention tools, images and files, and the source of such a fact says so. A new shape
+exception, because its list does not mention tools and images, and the source of such a fact says so. A new shape
 is a row here and a list in the tests. Some servers give more details of one model on request (`Details`), and Ollama
 lists which models it has loaded, and with which windows.
 
@@ -201,7 +201,7 @@ may begin with that of an object and `/`: the source of the fact is then called 
 _READ: Final[Mapping[str, Callable[..., Any]]] = {
     **dict.fromkeys(("name", "description", "creator"), Fields.text),
     **dict.fromkeys(("context_window", "max_input_tokens", "max_output_tokens"), Fields.tokens),
-    **dict.fromkeys(("image_input", "file_input", "tool_calling", "reasoning", "can_stop_thinking"), Fields.boolean),
+    **dict.fromkeys(("image_input", "tool_calling", "reasoning", "can_stop_thinking"), Fields.boolean),
     **dict.fromkeys(("reasoning_efforts", "endpoints"), Fields.choices),
 }
 """How the field of a fact is read, by the name of the fact."""
@@ -273,10 +273,7 @@ _PARAMETERS: Final[Mapping[str, Read]] = {
     "reasoning_efforts": _efforts,
 }
 
-_MODALITIES: Final[Mapping[str, Read]] = {
-    "image_input": _word("architecture.input_modalities", "image"),
-    "file_input": _word("architecture.input_modalities", "file", "pdf"),
-}
+_SEES: Final = _word("architecture.input_modalities", "image")
 
 # ---- Prices, as US dollars per token ----
 
@@ -394,7 +391,7 @@ def _endpoints(fields: Fields) -> dict[str, Any]:
     different: the gateway sends a request with tools to an endpoint that accepts tools.
     """
     active = [endpoint for endpoint in fields.objects("endpoints") if endpoint.number("status") in (0, None)]
-    facts = _facts_of(fields, _MODALITIES) if active else {}
+    facts: dict[str, Any] = {"image_input": _SEES(fields)} if active else {}
     for ours, theirs in (
         ("context_window", "context_length"),
         ("max_input_tokens", "max_prompt_tokens"),
@@ -539,7 +536,6 @@ _ANTHROPIC: Final[Mapping[str, Read]] = {
     "context_window": "max_input_tokens",
     "max_output_tokens": "max_tokens",
     "image_input": "capabilities/image_input.supported",
-    "file_input": "capabilities/pdf_input.supported",
     "reasoning": "capabilities/thinking.supported",
     "thinking_forms": _supported(
         "thinking", {"adaptive": ThinkingForm.ADAPTIVE, "enabled": ThinkingForm.BUDGET}, "types."
@@ -576,7 +572,6 @@ def _google(fields: Fields) -> dict[str, Any]:
         "max_input_tokens": fields.tokens("inputTokenLimit"),
         "max_output_tokens": fields.tokens("outputTokenLimit"),
         "image_input": sees,
-        "file_input": sees,
         "tool_calling": assumed(sees.value and "-image" not in name),
         "reasoning": thinks,
         # Which levels a model takes, its protocol knows: each of these becomes one of them.
@@ -601,7 +596,7 @@ def _hugging_face(fields: Fields) -> dict[str, Any]:
         "context_window": _least(*(one.tokens("context_length") for one in live)),
         "tool_calling": next((fact for fact in tools if fact.value), tools[0] if tools else None),
         "pricing": stated[0] if stated and all(one.value == stated[0].value for one in stated) else None,
-        **_facts_of(fields, _MODALITIES),
+        "image_input": _SEES(fields),
     }
 
 
@@ -621,7 +616,7 @@ def _llama_cpp_window(fields: Fields) -> Fact[int] | None:
 
 _LLAMA_CPP: Final[Mapping[str, Read]] = {
     "context_window": _llama_cpp_window,
-    "image_input": _MODALITIES["image_input"],
+    "image_input": _SEES,
     "reads_tool_choice": lambda fields: Fact(False, fields.source, "owned_by"),
 }
 _GATEWAY: Final[Mapping[str, Read]] = {"name": "name", "description": "description", "pricing": _tiered_prices}
@@ -632,7 +627,6 @@ _VERCEL: Final[Mapping[str, Read]] = {
     "max_output_tokens": "max_tokens",
     "tool_calling": _word("tags", "tool-use"),
     "image_input": _word("tags", "vision"),
-    "file_input": _word("tags", "file-input"),
     "reasoning": _word("tags", "reasoning"),
 }
 
@@ -709,7 +703,6 @@ SHAPES: Final[tuple[Shape, ...]] = (
             "max_output_tokens": "model_info/max_output_tokens max_tokens",
             "tool_calling": "model_info/supports_function_calling",
             "image_input": "model_info/supports_vision",
-            "file_input": "model_info/supports_pdf_input",
             "reasoning": "model_info/supports_reasoning",
             "pricing": _prices(
                 "model_info",
@@ -796,7 +789,7 @@ SHAPES: Final[tuple[Shape, ...]] = (
             ),
             "max_output_tokens": "top_provider.max_completion_tokens",
             "pricing": _prices("pricing", "prompt", "completion", "input_cache_read", "input_cache_write"),
-            **_MODALITIES,
+            "image_input": _SEES,
             **_PARAMETERS,
         },
         details=ENDPOINTS,
