@@ -112,11 +112,6 @@ class ServingApp(ServerState):
         """Puts a route at a path of the owner's, such as `/hub/v1/me`; no model and no base path is in it."""
         self.owner_routes.setdefault(path, {})[method] = route
 
-    async def start(self) -> None:
-        """Starts the lifetimes, each after those before it; the first that cannot start raises its error."""
-        for one in self.lifetimes:
-            await one.start()
-
     async def stop(self) -> None:
         """Stops the lifetimes, each before those before it; the log says which of them fails."""
         for one in reversed(self.lifetimes):
@@ -162,7 +157,8 @@ class ServingApp(ServerState):
     async def _live(self, receive: requests.Receive, send: requests.Send) -> None:
         while (await receive())["type"] == "lifespan.startup":
             try:
-                await self.start()
+                for one in self.lifetimes:  # each after those before it
+                    await one.start()
             except Exception as error:
                 await send({"type": "lifespan.startup.failed", "message": str(error)})
                 raise

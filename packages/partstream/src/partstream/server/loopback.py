@@ -64,20 +64,16 @@ class LoopbackRequest:
     query: str = ""
 
     def scope(self) -> Scope:
-        """The request as ASGI has it."""
+        """The request as ASGI has it, without what is optional there and has one value here."""
         return {
             "type": "http",
             "asgi": {"version": "3.0", "spec_version": "2.4"},
             "http_version": "1.1",
             "method": self.method,
-            "scheme": "http",
             "path": unquote(self.path),
             "raw_path": self.path.encode("latin-1"),
             "query_string": self.query.encode("latin-1"),
-            "root_path": "",
             "headers": [(name.encode("latin-1"), value.encode("latin-1")) for name, value in self.headers.items()],
-            "client": None,
-            "server": None,
             "extensions": {BREAK_OFF: {}},
         }
 

@@ -350,9 +350,7 @@ class RecordingReplySink(BufferedReplySink):
 
     @property
     def frames(self) -> Sequence[bytes] | None:
-        """The frames so far; None for a document, and for a stream that is too long to be kept."""
-        if not self._is_stream:
-            return None
+        """The frames of a stream so far; None for one that is too long to be kept."""
         return self._record.frames if self.stored is None else self.stored.frames
 
 

@@ -135,7 +135,10 @@ class Transport:
             key = attempts.key = attempts.renewed or await self._http.credentials.get()
             attempts.renewed = None
             # From here on: no limit holds while a key is fetched.
-            deadlines = Deadlines(exchange.limits(self._timeouts), asyncio.get_running_loop().time())
+            # The head of a document comes only once the model has ended.
+            is_slow = exchange.loads_models or not exchange.is_stream
+            timeouts = self._timeouts.while_loading if is_slow else self._timeouts
+            deadlines = Deadlines(timeouts, asyncio.get_running_loop().time())
             with LimitedWaits(deadlines) as waits:
                 answer = await self._send(request, key, waits, exchange)
                 try:
@@ -468,10 +471,6 @@ class UpstreamRequest:
     content: bytes | None = field(default=None, repr=False)
     hides: Callable[[bytes], bool] | None = field(default=None, repr=False)
     is_large: bool = False
-
-    def limits(self, timeouts: Timeouts) -> Timeouts:
-        """The limits of time; the head of a document comes only once the model has ended."""
-        return timeouts.while_loading if self.loads_models or not self.is_stream else timeouts
 
     @property
     def is_stream(self) -> bool:
