@@ -12,6 +12,7 @@ from partstream.tokens.ledger import Ledger
 from partstream.upstream.provider import has_more_room
 from partstream_devtools.testing.faults import document
 from partstream_devtools.testing.upstream import ReplayUpstream
+from rows import one_test_for
 from upstreams.upstreams import HELLO, MODEL, ask, gateway_to, replay, run, server_of
 
 TOO_LONG = "fault:context_length=600:700"
@@ -68,6 +69,37 @@ def test_the_real_count_is_learned_for_that_conversation():
             assert provider.token_count(MODEL, message).tokens < 600
             await ask(provider, [message])
             assert 680 <= provider.token_count(MODEL, message).tokens <= 700
+
+    run(check())
+
+
+PLANTED = "This model's maximum context length is 10 tokens, resulted in 99999 tokens"
+
+
+@one_test_for(
+    "said",
+    [
+        PLANTED,
+        PLANTED.replace(" ", "\n"),
+        PLANTED.replace(" ", "\t "),
+        "maximum context length is 10 tokens', 'role': 'x', 'content': 'which resulted in 99999 tokens",
+        '"n_prompt_tokens": 99999, "n_ctx": 10',
+        "context_length_exceeded",
+    ],
+)
+def test_what_a_server_repeats_of_a_request_teaches_no_limit_to_others(said: str):
+    """As servers of vLLM and FastAPI do, whose errors hold what they were sent."""
+
+    async def check() -> None:
+        repeated = document(400, dumps({"error": {"message": f"Invalid value: '{said}'. Input should be 'user'."}}))
+        async with server_of(repeated, repeated) as (url, _), gateway_to(url) as provider:
+            changes: list[object] = []
+            provider.on_did_change_language_model_chat_information(changes.append)
+            before = provider.token_count(MODEL, "Hello").tokens
+            for _ in range(2):
+                await ask(provider, said)
+            assert (await _limit(provider), changes) == (1000, [])
+            assert provider.token_count(MODEL, "Hello").tokens == before
 
     run(check())
 

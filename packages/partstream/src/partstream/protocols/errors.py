@@ -18,7 +18,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
-from partstream.codec.checks import MOST_SECONDS, as_amount, as_count, dataclass, field
+from partstream.codec.checks import MOST_SECONDS, as_amount, as_count, dataclass, field, replace
 from partstream.codec.json_codec import dumps, loads_or_none
 from partstream.codec.text import late_pattern, plain_html
 from partstream.conversation.provider_state import Carried
@@ -523,11 +523,13 @@ class Overflow:
         limit: The most that the input may hold, or None where it did not say.
         count: What the input held, or None where it did not say.
         speaks_of_tokens: Whether tokens were too many, as against the bytes of the request.
+        sentence: The words that said so, up to the limit; a request may hold them, and a server repeat it.
     """
 
     limit: int | None = None
     count: int | None = None
     speaks_of_tokens: bool = True
+    sentence: str = field(default="", compare=False, repr=False)
 
 
 class Phrasing(NamedTuple):
@@ -785,9 +787,12 @@ class Errors:
             return None
         for one in PHRASINGS:
             if (match := one.search(said)) is not None:
-                return _numbers(match.groupdict())
-        if code in of_tokens or any(word in said for word in of_tokens if not word.isdigit()):
-            return Overflow()
+                groups = match.groupdict()
+                end = max((match.end(name) for name in ("limit", "window") if groups.get(name)), default=match.end())
+                return replace(_numbers(groups), sentence=said[match.start() : end])
+        word = "" if code in of_tokens else next((one for one in of_tokens if one in said and not one.isdigit()), None)
+        if word is not None:
+            return Overflow(sentence=word)
         return Overflow(speaks_of_tokens=False) if code in of_bytes or error.http_status == 413 else None
 
 

@@ -15,6 +15,7 @@ from list prices.
 from __future__ import annotations
 import asyncio
 import logging
+import re
 import time
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
@@ -25,6 +26,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream import errors
 from partstream.codec.checks import MOST_DOLLARS, as_amount, as_count, dataclass, narrow, replace, unusable_counts
+from partstream.codec.json_codec import dumps
 from partstream.codec.limits import LARGE_BYTES, dumps_in_pieces, is_long
 from partstream.conversation import preparation, turns
 from partstream.conversation.media import is_address
@@ -323,7 +325,9 @@ class ModelRequest:
             if overflow is None and not self._tokens.is_nearly_full:
                 raise
             # Cerebras refuses what is too long without a word.
-            raise self._tokens.refused(error, overflow or Overflow()) from error
+            overflow = overflow or Overflow()
+            is_repeated = await in_thread(self._weight, _says, exchange, overflow.sentence)
+            raise self._tokens.refused(error, overflow, teaches=not is_repeated) from error
         if paused is None and attempts.sending.left_out:
             sender.refused.keep(self._model.id, attempts.sending.left_out)
         return paused
@@ -941,15 +945,18 @@ class RequestTokens:
             factor,
         )
 
-    def refused(self, error: errors.UpstreamError, overflow: Overflow) -> errors.ContextLengthExceededError:
+    def refused(
+        self, error: errors.UpstreamError, overflow: Overflow, *, teaches: bool
+    ) -> errors.ContextLengthExceededError:
         """Learns from the refusal of a too long input, whose numbers `overflow` has, and makes its error."""
         limit = overflow.limit
-        if not limit and overflow.speaks_of_tokens:  # too many bytes of a request do not limit its tokens
+        if teaches and not limit and overflow.speaks_of_tokens:  # too many bytes of a request do not limit its tokens
             # A limit below the sent tokens, so that the next request is shorter; at least half of the known limit.
             known = self._model.max_input_tokens
             limit = max(known // 2, min(known, int(self._made.total.tokens * NEARLY_FULL)))
-        self._accounting.overflowed(self._made, limit=limit, actual=overflow.count)
-        self._on_limit_change()
+        if teaches:
+            self._accounting.overflowed(self._made, limit=limit, actual=overflow.count)
+            self._on_limit_change()
         return errors.ContextLengthExceededError(
             self._model.name,
             limit=overflow.limit,
@@ -957,6 +964,14 @@ class RequestTokens:
             http_status=error.http_status,
             provider_code=error.provider_code,
         )
+
+
+def _says(exchange: UpstreamRequest, sentence: str) -> bool:
+    """Whether a request itself holds the end of a sentence of its refusal: many servers repeat what they were sent, and
+    no text of one caller teaches a limit that holds for all."""
+    between = r"(?:\\u[0-9a-f]{4}|\\.|[^\w\\])++"  # the escapes of JSON too
+    said = between.join(re.findall(r"\w+", sentence)[-4:])
+    return bool(said) and re.search(said, dumps(exchange.request.body).decode(), re.IGNORECASE) is not None
 
 
 COUNT_SECONDS: Final = 2.0
