@@ -246,6 +246,24 @@ def test_a_server_that_reserves_the_answer_gets_what_the_prompt_leaves(tokens: i
     assert body["max_tokens"] == limit
 
 
+@pytest.mark.parametrize(
+    ("server", "model", "window", "waits"),
+    [
+        ("vllm", "qwen3", 32_768, True),
+        ("vllm", "qwen3", None, False),
+        ("anthropic", "claude-opus-4-1", None, True),
+        ("anthropic", OPUS_5, None, False),
+        (None, "qwen3", 32_768, False),
+    ],
+)
+def test_a_request_waits_for_its_estimate_where_prompt_and_answer_share_a_known_window(
+    server: str | None, model: str, window: int | None, waits: bool
+):
+    known = ModelCapabilities(context_window=window)
+    settings = RequestSettings(own=AnthropicMessagesSettings(messages_server=server), capabilities=known)
+    assert WRITE_REQUEST.conversation_rules(settings, model).fits_answer is waits
+
+
 # ---- betas and context editing: docs/wires/anthropic-messages.md#betas ----
 
 CLEARED = {

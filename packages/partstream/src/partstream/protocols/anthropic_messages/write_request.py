@@ -28,10 +28,9 @@ from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import quote
 
-from partstream.codec.checks import dataclass
 from partstream.conversation import preparation
 from partstream.conversation.media import MediaKind
 from partstream.conversation.tool_forms import CODE, FETCH, WEB_SEARCH, HostedForm
@@ -438,8 +437,7 @@ _LEAST_TOP_P: Final = 0.95
 """The least `top_p` beside thinking (docs/wires/anthropic-messages.md#thinking-by-model)."""
 
 
-@dataclass(frozen=True, slots=True)
-class ThinkingChoice:
+class ThinkingChoice(NamedTuple):
     """What decides how a model is asked to think; `max_tokens` limits the response with its thinking, `budget` is the
     caller's number of tokens for it, and `asks` is :attr:`ChatRequest.asks_to_think`."""
 
