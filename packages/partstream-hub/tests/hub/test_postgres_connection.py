@@ -80,6 +80,26 @@ def test_an_answer_alone_waits_for_one_round_trip_and_for_no_other_worker(
     database.close()
 
 
+def test_a_connection_that_was_closed_while_it_was_unused_refuses_no_answer(postgres_address: str) -> None:
+    database = HubDatabase("postgres", postgres_address)
+    store, other = database.migrated(), database.store()
+    windows = {name: window.id for name, window in store.open_windows([RULE]).items()}
+
+    def whole(answer_id: str) -> Batch:
+        return Batch([], reserves=[Reserve(row(answer_id), [Need(RULE, 9, 9)], is_whole=True)], windows=windows)
+
+    def close() -> None:
+        ((server,),) = store.read("SELECT pg_backend_pid()")
+        assert other.read("SELECT pg_terminate_backend(CAST(? AS INTEGER), 5000)", (server,)) == [(True,)]
+
+    close()
+    assert store.carry_out_at_once("w1", whole("a0")) is None  # nothing can have happened
+    close()
+    assert isinstance(store.carry_out("w1", whole("a0")).reserved[0], Granted)
+    assert store.open_windows([RULE])[RULE.id].reserved == 9
+    database.close()
+
+
 def test_what_is_larger_than_all_buffers_on_the_way_is_sent_and_comes_back(postgres_address: str) -> None:
     database = HubDatabase("postgres", postgres_address)
     store = database.migrated()

@@ -105,6 +105,12 @@ class _Connection:
         self._is_in_transaction = True
         self._unread.append(is_question)
 
+    def check(self) -> None:
+        """Raises an `OperationalError` if the server has closed the connection while it was unused: what is said now
+        would not be carried out, and nobody could know."""
+        while self._selector.select(0):
+            self._wire.consume_input()
+
     def answers(self) -> list[list[tuple[Any, ...]]]:
         """Waits until all that was said is done; the rows of each question."""
         self._wire.send_flush_request()
@@ -339,6 +345,7 @@ class _PostgresTransaction(Transaction):
 
     def whole(self, statement: str, parameters: Sequence[object]) -> list[tuple[Any, ...]]:
         ends = self.connection.ends
+        self.connection.check()
         self.connection.send(statement, parameters, is_question=True)
         (rows,) = self.commit()
         self.is_committing, self.connection.ends = False, ends  # what may follow is another transaction
