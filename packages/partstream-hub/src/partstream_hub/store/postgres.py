@@ -106,8 +106,8 @@ class _Connection:
         self._unread.append(is_question)
 
     def check(self) -> None:
-        """Raises an `OperationalError` if the server has closed the connection while it was unused: what is said now
-        would not be carried out, and nobody could know."""
+        """Raises an `OperationalError` if the server has closed the connection while it was unused. What is said after
+        that is not carried out, but the error for it does not tell."""
         while self._selector.select(0):
             self._wire.consume_input()
 
