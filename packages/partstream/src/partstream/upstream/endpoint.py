@@ -329,14 +329,12 @@ def preset_named(name: str) -> Preset:
         UnknownPresetError: None does.
     """
     wanted = _letters(name)
-    by_letters = {_letters(one.name): one for one in presets()}
-    found = by_letters.get(wanted)
-    if found is None and wanted:
-        titled = [one for one in presets() if wanted in _letters(one.title)]
-        found = titled[0] if len(titled) == 1 else None
-    if found is None:
-        raise UnknownPresetError(name, closest_name(name.lower(), [one.name for one in presets()]))
-    return found
+    named = [one for one in presets() if _letters(one.name) == wanted]
+    titled = [one for one in presets() if wanted and wanted in _letters(one.title)]
+    for found in (named, titled):
+        if len(found) == 1:
+            return found[0]
+    raise UnknownPresetError(name, closest_name(name.lower(), [one.name for one in presets()]))
 
 
 def _letters(text: str) -> str:
