@@ -150,7 +150,7 @@ _MISSING: Final = frozenset({404, 405, 410, 501})
 
 
 def sign_of(answer: FetchResponse, errors: Errors, base_url: str, path: str) -> Sign:
-    """The sign in the answer to an empty request at a path below a base URL; of a long body, `answer` has the start."""
+    """The sign in the answer to an empty request at a path below a base URL."""
     text = answer.body.decode(errors="replace")
     status = answer.status
     sign = Sign(Presence.NO_API, f"HTTP {status}", server=_server_of_headers(answer.headers))
@@ -506,10 +506,6 @@ def _unasked(wires: Sequence[CandidateProtocol], rounds: Sequence[Round]) -> lis
     return [wire for wire in wires if not any(wire.name in one.signs for one in rounds)]
 
 
-_MOST: Final = 256 * 1024
-"""Bytes of an answer that are read. Nothing depends on the rest: a longer list tells its server by its headers."""
-
-
 async def ask_round(
     configuration: GatewayConfiguration,
     connections: Connections,
@@ -555,19 +551,15 @@ async def ask_round(
 
 
 _Answer: TypeAlias = "FetchResponse | str"
-"""The start of an answer; a few words in its place if there is none."""
+"""An answer; a few words in its place if there is none."""
 
 
 async def ask_once(http: UpstreamHTTP, path: str, document: Mapping[str, Any] | None, deadline: float) -> _Answer:
     """The answer to a question at a path below the base URL, a document for one with a body; or why there is none."""
-    request = http.document_request(http.base_path + path, {}, None if document is None else dumps(document))
     try:
-        async with (
-            asyncio.timeout_at(deadline),
-            aclosing(await http.send(request, await http.credentials.get())) as answer,
-        ):
-            start = answer.redactor.redact_bytes(await answer.start(_MOST))
-            return FetchResponse(answer.status, answer.headers, start)
+        async with asyncio.timeout_at(deadline):
+            body = None if document is None else dumps(document)
+            return await http.fetch(http.base_path + path, {}, body, renews_key=False)
     except TimeoutError:
         return "no answer in time"
     except UpstreamConnectionError as error:

@@ -138,9 +138,11 @@ class UpstreamHTTP:
                 exchange.no_response(failure)
         raise failure  # here, so that the client's error, which holds the request and its key, is no context of it
 
-    async def fetch(self, path: str, headers: Mapping[str, str], body: bytes | None = None) -> FetchResponse:
+    async def fetch(
+        self, path: str, headers: Mapping[str, str], body: bytes | None = None, *, renews_key: bool = True
+    ) -> FetchResponse:
         """Gets a document in JSON at a path of the upstream's host, with its query if it has one, or posts `body` to
-        it; the caller limits the time.
+        it; the caller limits the time. Where the key is refused, another one is asked for, unless `renews_key` is off.
 
         Raises:
             CredentialError: The key cannot be had.
@@ -148,7 +150,10 @@ class UpstreamHTTP:
             UpstreamTimeoutError: The upstream did not accept a connection in time.
             UpstreamProtocolError: The answer is larger than 8 MiB.
         """
-        asking = _DocumentAsking(self, self.document_request(path, headers, body))
+        path, _, query = path.partition("?")
+        plain = {**self._protocol.document_headers, "accept": JSON, **({"content-type": JSON} if body else {})}
+        request = OutboundHTTPRequest("GET" if body is None else "POST", path, query, body, plain, headers)
+        asking = _DocumentAsking(self, request, renews_key)
         try:
             await carry_out(asking, Attempts())
         except errors.UpstreamHTTPError:
@@ -156,12 +161,6 @@ class UpstreamHTTP:
                 raise
         assert asking.response is not None  # noqa: S101 - for the type checker: there is one, or an error
         return asking.response
-
-    def document_request(self, path: str, headers: Mapping[str, str], body: bytes | None) -> OutboundHTTPRequest:
-        """The request for a document, as :meth:`fetch` sends it."""
-        path, _, query = path.partition("?")
-        plain = {**self._protocol.document_headers, "accept": JSON, **({"content-type": JSON} if body else {})}
-        return OutboundHTTPRequest("GET" if body is None else "POST", path, query, body, plain, headers)
 
     def _head(self, request: OutboundHTTPRequest, key: endpoint.Secret | None) -> OutboundHead:
         """The head of a request; that of the last one where nothing of it is another."""
@@ -486,8 +485,9 @@ _MAX_BODY: Final = 8 * 1024 * 1024
 class _DocumentAsking(Asking):
     """The request for a document. Any status is a response; of failures, only a refused key is acted on."""
 
-    def __init__(self, http: UpstreamHTTP, request: OutboundHTTPRequest) -> None:
+    def __init__(self, http: UpstreamHTTP, request: OutboundHTTPRequest, renews_key: bool) -> None:
         self._http = http
+        self._renews_key = renews_key
         self.credentials = http.credentials
         self._request = request
         self.response: FetchResponse | None = None
@@ -503,7 +503,7 @@ class _DocumentAsking(Asking):
         redactor = answer.head.redactor_of_lists if answer.is_success else answer.redactor
         shown = await in_thread(len(content), redactor.redact_bytes, content)
         self.response = FetchResponse(answer.status, answer.headers, shown)
-        if answer.status == 401:
+        if answer.status == 401 and self._renews_key:
             raise errors.UpstreamHTTPError(answer.status)
 
 
