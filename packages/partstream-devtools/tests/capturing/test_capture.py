@@ -28,7 +28,7 @@ def test_a_bundle_has_each_read_as_it_came_with_its_time():
     exchange.responded(200, "OK", [("content-type", "text/event-stream")])
     for data in (b"da", b"ta: 1\n\n", b"data: 2"):
         exchange.chunk(data)
-    exchange.whole()
+    exchange.ended("whole")
     captured.part(TextPart("1"))
     captured.end("completed")
     bundle = bundle_of(snapshot_of([captured]), "chat")
@@ -59,7 +59,7 @@ def test_a_bundle_is_of_the_moment_of_its_snapshot_whatever_comes_before_it_is_m
     exchange.was_sent()
     exchange.responded(200, "OK", [("content-type", "text/event-stream")])
     exchange.chunk(b"data: 1\n\n")
-    exchange.whole()
+    exchange.ended("whole")
     captured.part(TextPart("1"))
     captured.end("completed")
     assert bundle_of(snapshot, "chat") == at_once
@@ -80,9 +80,9 @@ def test_a_read_and_a_part_are_kept_by_reference():
 def test_the_first_end_of_an_exchange_and_of_an_answer_counts():
     captured = answer()
     exchange = captured.exchange(None, request())
-    exchange.cut(ConnectionError("gone"))
-    exchange.whole()
-    exchange.cancelled()
+    exchange.ended("cut", ConnectionError("gone"))
+    exchange.ended("whole")
+    exchange.ended("cancelled")
     assert exchange.end is not None
     assert (exchange.end.how, exchange.end.error and exchange.end.error.message) == (HowEnded.CUT, "gone")
     captured.end("failed", UpstreamHTTPError(429, provider_message="slow down", retry_after=2.0))
@@ -270,7 +270,7 @@ def captured_echo(*reads: bytes) -> AnswerCapture:
     exchange.responded(401, "Unauthorized", [("set-cookie", KEY), ("x-echo", KEY), ("x-ratelimit-left-tokens", "12")])
     for data in reads:
         exchange.chunk(data)
-    exchange.whole()
+    exchange.ended("whole")
     return captured
 
 

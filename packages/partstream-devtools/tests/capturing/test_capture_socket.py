@@ -50,7 +50,7 @@ def answered(answers: LastAnswers, model: str, *reads: bytes) -> None:
         exchange.responded(200, "OK", [("authorization", KEY)])
         for data in reads:
             exchange.chunk(data)
-        exchange.whole()
+        exchange.ended("whole")
         answer.part(TextPart("Hi"))
         answer.end("completed")
 
@@ -144,7 +144,7 @@ def test_who_follows_sees_an_answer_grow_until_it_has_ended(tmp_path: Path):
             first = await anext(following)
             assert (first.bundle.exchanges[0].body, first.is_over) == (b"data: 1\n\n", False)
             exchange.chunk(b"data: 2\n\n")
-            exchange.whole()
+            exchange.ended("whole")
             answer.end("completed")
             seen: list[FollowedAnswer] = [first]
             while not seen[-1].is_over:

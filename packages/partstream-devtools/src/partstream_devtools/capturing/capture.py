@@ -150,27 +150,11 @@ class ExchangeCapture:
         answer = self._answer
         answer.keep((self._index, answer.clock(), data), ENTRY_BYTES + len(data))
 
-    def whole(self) -> None:
-        """Says that the body has come to its end, or the answer in it has. The first end counts."""
-        self.ended(HowEnded.WHOLE)
-
-    def cut(self, error: BaseException) -> None:
-        """Says that the body broke off, or was given up, with an error without secrets. The first end counts."""
-        self.ended(HowEnded.CUT, error)
-
-    def cancelled(self) -> None:
-        """Says that the rest of the body was not wanted any more. The first end counts."""
-        self.ended(HowEnded.CANCELLED)
-
-    def no_response(self, error: BaseException | None) -> None:
-        """Says that no head of a response came; without an error, it was not wanted any more. The first end counts."""
-        self.ended(HowEnded.NO_RESPONSE, error)
-
-    def ended(self, how: HowEnded, error: BaseException | None = None) -> None:
-        """Says how it ended. The first end counts."""
+    def ended(self, how: str, error: BaseException | None = None) -> None:
+        """Says how it ended, by the value of :class:`HowEnded`. The first end counts."""
         if self.end is None:
-            answer = self._answer
-            self.end = ExchangeEnd(answer.clock(), how, None if error is None else recorded_error(error))
+            said = None if error is None else recorded_error(error)
+            self.end = ExchangeEnd(self._answer.clock(), HowEnded(how), said)
 
 
 def recorded_error(error: BaseException, redact: Callable[[str], str] = str) -> RecordedError:

@@ -64,17 +64,10 @@ class ExchangeTap(Protocol):
     def chunk(self, data: bytes) -> None:
         """Takes what one read of the body gave."""
 
-    def whole(self) -> None:
-        """Says that the body has come to its end, or the answer in it has."""
-
-    def cut(self, error: BaseException) -> None:
-        """Says that the body broke off, or was given up, with an error without secrets."""
-
-    def cancelled(self) -> None:
-        """Says that the rest of the body was not wanted any more."""
-
-    def no_response(self, error: BaseException | None) -> None:
-        """Says that no head of a response came; without an error, it was not wanted any more."""
+    def ended(self, how: str, error: BaseException | None = None) -> None:
+        """Says how it ended: `whole`, as its body has, or the answer in it; `cut`, as the body broke off or was given
+        up, with an error without secrets; `cancelled`, as the rest was not wanted any more; `no-response`, as no head
+        came, without an error where it was not wanted any more."""
 
 
 class AnswerTap(Protocol):

@@ -135,7 +135,7 @@ class UpstreamHTTP:
             return answer
         finally:
             if exchange is not None and not has_head:
-                exchange.no_response(failure)
+                exchange.ended("no-response", failure)
         raise failure  # here, so that the client's error, which holds the request and its key, is no context of it
 
     async def fetch(
@@ -392,7 +392,7 @@ class HTTPAnswer:
     def cut(self, failure: Exception) -> None:
         """Reports to the capture that nothing more of the body is read, and why, without secrets."""
         if self.capture is not None:
-            self.capture.cut(failure)
+            self.capture.ended("cut", failure)
 
     def late(self, failure: Exception, *, is_whole: bool) -> None:
         """Reports to the capture that nothing more came in time; the answer may have been whole before."""
@@ -404,7 +404,7 @@ class HTTPAnswer:
     def is_over(self) -> None:
         """Reports to the capture that the answer has ended, also where the server leaves the connection open."""
         if self.capture is not None:
-            self.capture.whole()
+            self.capture.ended("whole")
 
     @property
     def has_come(self) -> bool:
@@ -428,7 +428,7 @@ class HTTPAnswer:
             if piece:
                 take(piece)
             else:
-                exchange.whole()
+                exchange.ended("whole")
             return piece
 
         return next_captured
@@ -475,7 +475,7 @@ class HTTPAnswer:
     def aclose(self) -> Awaitable[None]:
         """Closes the answer; its connection is kept if the body was read to its end."""
         if self.capture is not None:
-            self.capture.cancelled()  # unless it has ended before
+            self.capture.ended("cancelled")  # unless it has ended before
         return self._body.aclose()
 
 
