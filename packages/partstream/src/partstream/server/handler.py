@@ -927,8 +927,6 @@ class RequestHandler:
 
     def _leave(self) -> None:
         """Ends everything that is done for a client that has left."""
-        if self._recorded is not None:
-            self._recorded.cancel()
         self._cancel()
         self._buffered.close()
 
@@ -1039,6 +1037,8 @@ class RequestHandler:
         if self._is_over:
             return
         self.is_cancelled = True
+        if self._recorded is not None:
+            self._recorded.cancel()
         is_written = not has_left or self._recorded is not None
         self._end(Finish(self.endpoint.writes.stopped, _CANCELLED) if is_written else None)
         if has_left:

@@ -142,7 +142,6 @@ class AnswerMemory:
         first = None if route.resumes is None else route.resumes(wire)
         running = self.running.get((owner, answer_id))
         if running is not None and route.effect is not wires.Effect.READ:
-            running.cancel()
             running.stop()
             await running.ended()
             running = None
