@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from partstream.lm.parts import TextPart
+from partstream.lm.outputs import Finish, Outcome
+from partstream.lm.parts import TextPart, Usage
 from partstream.runtime.demo_provider import DemoProvider
 from partstream.runtime.simple import chat_model
 from partstream.server.application import ServingApp, app
@@ -350,6 +351,33 @@ def test_a_response_whose_client_leaves_is_kept_with_what_was_said(tmp_path: Pat
     assert text(found.json) == "half said"
     last = events(stream)[-1]
     assert (last["type"], last["response"]["status"]) == ("response.incomplete", "cancelled")
+
+
+class Leaving(DemoProvider):
+    """Says its end on demand; its client leaves with it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.goes_on = asyncio.Event()
+        self.leave = self.goes_on.set
+
+    async def provide_language_model_chat_response(self, model, messages, options, progress, token) -> None:  # type: ignore[no-untyped-def]
+        progress.report(TextPart("said"))
+        await self.goes_on.wait()
+        progress.finish(Finish(Outcome.COMPLETED, usage=Usage(1, 1)))
+        self.leave()
+
+
+def test_a_response_whose_client_leaves_behind_its_end_is_kept_as_completed(tmp_path: Path) -> None:
+    async def use(application: ServingApp) -> Any:
+        running, response_id = await _begun(application)
+        provider.leave = running.leave
+        provider.goes_on.set()
+        await running.end()
+        return await get(application, response_id)
+
+    provider = Leaving()
+    assert serve(tmp_path, use, provider).json["status"] == "completed"
 
 
 def test_a_document_whose_client_leaves_is_kept_too_but_not_without_store(tmp_path: Path) -> None:
