@@ -14,7 +14,6 @@ import re
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from fnmatch import fnmatchcase
 from math import ceil
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -27,6 +26,7 @@ from partstream.cli.console import make_console, write_page
 from partstream.cli.terminal import AnyCommand, ExitCode, all_options
 from partstream.codec.json_codec import dumps
 from partstream.codec.system import read_given
+from partstream.codec.text import counted
 from partstream.settings.kinds import closest_name
 from partstream.tokens.amounts import BudgetUnit, amount_text
 from partstream.upstream.endpoint import is_loopback
@@ -46,7 +46,7 @@ from partstream_hub.commands_database import (
     url_option,
 )
 from partstream_hub.configuration import Plan
-from partstream_hub.directory import LABEL, RATE_NAMES, Directory, Key, OwnerKind
+from partstream_hub.directory import LABEL, RATE_NAMES, Directory, Key, may_use
 from partstream_hub.hub import is_valid
 from partstream_hub.store.rows import SQL
 from partstream_hub.store.store import VERSIONS, HubStore
@@ -103,42 +103,27 @@ def findings_of(store: HubStore, directory: Directory) -> Iterator[Finding]:
     yield from (Finding("budgets", one) for one in store.check())
     people, keys = directory.people.values(), sorted(directory.keys.values(), key=lambda one: (one.person, one.id))
     valid = [key for key in keys if is_valid(directory, key, time)]
-    for person in sorted(people, key=lambda one: one.name):
-        if not person.is_disabled and not any(key.person == person.name for key in valid):
-            advice = f"`partstream hub key add {person.name}` makes one"
-            yield Finding("people", f"{person.name} has no key that works", advice)
+    for name in sorted({one.name for one in people if not one.is_disabled} - {key.person for key in valid}):
+        yield Finding("people", f"{name} has no key that works", f"`partstream hub key add {name}` makes one")
     if people and not any(person.is_admin for person in people):
         advice = f"`partstream hub set person {min(directory.people)} --admin` makes one"
         yield Finding("people", "there is no admin", advice)
     for key in valid:
         if key.expires_at is not None and key.expires_at - time < _SOON_SECONDS:
-            days = ceil((key.expires_at - time) / 86_400)
-            when = "a day" if days == 1 else f"{days} days"
-            yield Finding("keys", f"the key {key.id} of {key.person} expires in less than {when}")
-    yield from _unpriced(directory)
-    for name, seen_at in store.read("SELECT name, seen_at FROM hub_workers ORDER BY name"):
-        if time - seen_at > _SILENT_SECONDS:
-            said = f"{name} has not been heard of for {(time - seen_at) / 60:.0f} minutes"
-            yield Finding("workers", said, "start a server again: what its answers had reserved is charged then")
-
-
-def _unpriced(directory: Directory) -> Iterator[Finding]:
-    """Models without a price of the hub that a person with a budget of money may use. The provider may list a price,
-    which only a worker knows; a model that is routed is asked for here."""
-    of_money = {rule.owner for rule in directory.rules.values() if rule.unit is BudgetUnit.MONEY}
-    limited = [
-        person.models
-        for person in directory.people.values()
-        if not of_money.isdisjoint([(OwnerKind.PERSON, person.name), (OwnerKind.TEAM, person.team)])
-    ]
+            days = counted(ceil((key.expires_at - time) / 86_400), "day")
+            yield Finding("keys", f"the key {key.id} of {key.person} expires in less than {days}")
+    limited = [one for one in people if any(rule.unit is BudgetUnit.MONEY for rule in directory.budgets_of(one))]
+    # The provider may list a price, which only a worker knows; a model that is routed is asked for here.
     for name, route in sorted(directory.routes.items()):
-        count = sum(models is None or any(fnmatchcase(name, one) for one in models) for models in limited)
-        if count and route.upstreams and route.price is None:
-            said = (
-                f"{name} has no price here and {count} with a budget of money may ask it: unless its upstream lists one"
-            )
+        asking = [one for one in limited if may_use(directory, one, name)]
+        if asking and route.upstreams and route.price is None:
+            said = f"{name} has no price here and {len(asking)} with a budget of money may ask it: unless its upstream"
             advice = f"`partstream hub set model {name} --price IN/OUT` sets one"
-            yield Finding("models", f"{said} one, they are refused", advice)
+            yield Finding("models", f"{said} lists one, they are refused", advice)
+    silent = "SELECT name, seen_at FROM hub_workers WHERE seen_at < ? ORDER BY name"
+    for name, seen_at in store.read(silent, [time - _SILENT_SECONDS]):
+        said = f"{name} has not been heard of for {(time - seen_at) / 60:.0f} minutes"
+        yield Finding("workers", said, "start a server again: what its answers had reserved is charged then")
 
 
 @click.command("check", short_help="Find problems that block users, and budgets that do not add up.")

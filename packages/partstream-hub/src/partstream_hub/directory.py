@@ -369,8 +369,8 @@ def entry_json(entry: Entry) -> dict[str, Any]:
     return {name: getattr(entry, name) for name in COLUMNS[type(entry)] if name != "digest"} | settings_json(entry)
 
 
-def may_use(directory: Directory, key: Key, model_id: str) -> bool:
-    """Whether a key may use a model: its team, its person and the key itself must all allow the id."""
-    lists = [one.models for _, one in directory.owners_of(key) if one.models is not None]
+def may_use(directory: Directory, one: Key | Person, model_id: str) -> bool:
+    """Whether a key or a person may use a model: its team, its person and the key itself must all allow the id."""
+    lists = [owner.models for _, owner in directory.owners_of(one) if owner.models is not None]
     allowed = all(any(fnmatchcase(model_id, pattern) for pattern in patterns) for patterns in lists)
-    return allowed and key.person in directory.people
+    return allowed and (isinstance(one, Person) or one.person in directory.people)

@@ -4,16 +4,8 @@ Whatever a policy does, a request gets no more than it may have. The policy work
 checked field by field and made anew from plain values, because an object of the policy's own class could be one value
 while it is checked and another when it is used. It runs beside the event loop of the server, for a limited time,
 because it may be slow, hang, or end its thread: plain functions run in a few daemon threads, functions with `async` in
-one event loop of their own. A hub does not start without a policy that its settings name.
-
-::
-
-    from partstream_hub.policy import Changed, PolicyRequest, Refusal
-
-    def before_request(request: PolicyRequest) -> Changed | Refusal | None:
-        if request.team == "interns" and request.model == "large":
-            return Refusal("Interns use `small`; ask your mentor.")
-        return Changed(max_output_tokens=4000)
+one event loop of their own. A hub does not start without a policy that its settings name. docs/hub.md#your-own-rules
+has an example.
 """
 
 from __future__ import annotations
@@ -24,6 +16,7 @@ import logging
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from queue import SimpleQueue
 from threading import Lock, Thread
 from types import MappingProxyType
@@ -390,10 +383,8 @@ class PolicyThreads:
     def _run(self, loop: asyncio.AbstractEventLoop) -> None:
         asyncio.set_event_loop(loop)
         while not self._is_closed:
-            try:
+            with suppress(BaseException):  # a task of the policy's own has ended with SystemExit
                 loop.run_forever()
-            except BaseException as error:  # a task of the policy's own has ended with SystemExit
-                _logger.error("the event loop of the policy was interrupted by %s", type(error).__name__)  # noqa: TRY400
         for task in (tasks := asyncio.all_tasks(loop)):
             task.cancel()
         loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))

@@ -104,9 +104,9 @@ def asks_for_an_hour(body: Mapping[str, Any]) -> bool:
         if isinstance(one, dict):
             if one.get("ttl") == "1h" and one.get("type") == "ephemeral":
                 return True
-            values += (value for value in one.values() if isinstance(value, dict | list))
-        elif isinstance(one, list):
-            values += (value for value in one if isinstance(value, dict | list))
+            one = [*one.values()]
+        if isinstance(one, list):
+            values += one
     return False
 
 
@@ -137,10 +137,8 @@ def _rounded_up(millionths: int) -> int:
     return -(-millionths // _MILLION)
 
 
-def _listed(extra: object, *names: str) -> ModelPrice | None:
+def _listed(extra: Mapping[str, Any], *names: str) -> ModelPrice | None:
     """The prices of these names; None without those of input and output."""
-    if not hasattr(extra, "get"):
-        return None
     given, written, read, cached = (_price_of_cents(extra.get(name)) for name in names)
     return None if given is None or written is None else ModelPrice(given, written, read, cached)
 

@@ -117,18 +117,17 @@ _LONGEST_WAIT: Final = 3600.0
 at most where it has asked for it itself."""
 
 
+@dataclass(slots=True, eq=False)
 class Circuit:
     """What is known of the health of one upstream."""
 
-    __slots__ = ("_asked_to_wait", "_breaks", "_failures", "_generation", "_opens_until", "_pause", "_probe")
-
-    def __init__(self) -> None:
-        self._failures = self._breaks = 0
-        self._generation = 0
-        self._opens_until: float | None = None
-        self._pause = 0.0
-        self._asked_to_wait = False
-        self._probe: Attempt | None = None
+    _failures: int = 0
+    _breaks: int = 0
+    _generation: int = 0
+    _opens_until: float | None = None
+    _pause: float = 0.0
+    _asked_to_wait: bool = False
+    _probe: Attempt | None = None
 
     def state(self, now: float) -> CircuitState:
         """Whether the upstream is asked."""

@@ -35,6 +35,7 @@ from zoneinfo import ZoneInfo
 
 from partstream.codec.checks import dataclass
 from partstream.codec.system import SharedRoom
+from partstream.codec.text import counted
 from partstream.pages import document as html
 from partstream.pages.usage import (
     COST,
@@ -97,7 +98,8 @@ def _lines(view: usage.HubView, zone: tzinfo | None, *, is_live: bool) -> Iterat
     read_at = datetime.fromtimestamp(view.read_at, UTC).astimezone(zone)
     whose = "Your budgets and your answers" + (f", in team {reader.team}." if reader.team else ".")
     if reader.is_admin:
-        whose = f"All of {count(view.people, 'person', 'people')} in {count(view.teams, 'team')}."
+        people = f"{view.people:,} {'person' if view.people == 1 else 'people'}"
+        whose = f"All of {people} in {counted(view.teams, 'team')}."
     whose += f" Read {read_at:%Y-%m-%d %H:%M:%S} ({view.usage.days.time_zone})."
     yield f'<p class="quiet">{html.text(whose)}</p>'
     if is_live:  # the script listens to the buttons by their `data-` attributes
@@ -143,8 +145,8 @@ def _budgets(view: usage.HubView) -> Iterator[str]:
         if view.reader.is_admin:
             yield f"<h3>{f'Team {html.text(team)}' if team else 'Without a team'}</h3>"
         yield f'<ul class="budgets">{"".join(_budget(one, view.read_at) for one in budgets)}</ul>'
-    if left_out := len(view.budgets) - len(shown):
-        yield f"<p>And {count(left_out, 'budget')} of which less is used; <code>partstream hub list</code> has all.</p>"
+    if rest := len(view.budgets) - len(shown):
+        yield f"<p>And {counted(rest, 'budget')} of which less is used; <code>partstream hub list</code> has all.</p>"
 
 
 def _share(budget: usage.BudgetState) -> float:
@@ -264,7 +266,7 @@ def _groups(groups: usage.Groups, view: usage.HubView) -> Iterator[str]:
         rows.append((named, one.sums, last))
     empty = ["" for _ in within]
     if groups.other_groups:
-        others = count(groups.other_groups, f"other {column}", f"other {title.lower()}")
+        others = f"{groups.other_groups:,} other {column if groups.other_groups == 1 else title.lower()}"
         rows.append(([others, *empty], groups.others, ""))
     cells = zip(rows, _cells([sums for _, sums, _ in rows], total), strict=True)
     shown_rows = [[*named, *of_row, last] for (named, _, last), of_row in cells]
@@ -337,7 +339,7 @@ def _workers(view: usage.HubView, zone: tzinfo | None) -> Iterator[str]:
         yield f'<dl class="totals facts">{shown}</dl>'
         if database.broken:
             yield f'<ul class="broken">{"".join(f"<li>{html.text(one)}</li>" for one in database.broken)}</ul>'
-    yield f"<p>{count(live, 'worker')} of {len(view.workers):,} {'answers' if live == 1 else 'answer'}.</p>"
+    yield f"<p>{counted(live, 'worker')} of {len(view.workers):,} {'answers' if live == 1 else 'answer'}.</p>"
     rows = []
     for one in sorted(view.workers, key=lambda one: (not one.is_live, one.name)):
         style, sign, word = ("good", "●", "answers") if one.is_live else ("quiet", "○", "silent")
@@ -389,11 +391,6 @@ def percents(parts: Sequence[int], whole: int) -> list[str]:
     return ["< 1%" if part and share == 0 else f"{share}%" for part, share in zip(parts, shares, strict=True)]
 
 
-def count(number: int, singular: str, plural: str | None = None) -> str:
-    """`1 answer`, `2 answers`."""
-    return f"{number:,} {singular if number == 1 else plural or f'{singular}s'}"
-
-
 def moment(seconds: float | None, zone: tzinfo | None) -> str:
     """A time as HTML, in the zone of the page; nothing for an unknown one."""
     if seconds is None:
@@ -404,7 +401,7 @@ def moment(seconds: float | None, zone: tzinfo | None) -> str:
 def roughly(seconds: float, now: float) -> str:
     """A time as its distance from now: `in 3 days`, `5 minutes ago`, `just now`."""
     away = abs(seconds - now)
-    rough = next((count(int(away // size), name) for size, name in _UNITS if away >= size), None)
+    rough = next((counted(int(away // size), name) for size, name in _UNITS if away >= size), None)
     if rough is None:
         return "in a moment" if seconds > now else "just now"
     return f"in {rough}" if seconds > now else f"{rough} ago"

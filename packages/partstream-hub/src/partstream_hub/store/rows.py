@@ -600,25 +600,23 @@ def broken_invariants(work: Transaction) -> list[str]:
     """What does not hold, at one moment, of that which always holds: for each window, `reserved` is the sum of the
     reservations, and `spent` is what the ledger charges. Empty, or Partstream has a fault, or another program wrote
     into the tables."""
-    reserved, charged = _sums(work.rows(SQL["all reservations"])), _sums(work.rows(SQL["all charges"]))
+    told = {"reserved": "the sum of the reservations", "spent": "the charges of the ledger"}
+    sums = {"reserved": _sums(work.rows(SQL["all reservations"])), "spent": _sums(work.rows(SQL["all charges"]))}
     broken = []
-    for number, budget, spent, held in work.rows(SQL["sums of windows"]):
-        where = f"{budget}, window {number}"
-        if held != (found := reserved.pop(number, 0)):
-            broken.append(f"{where}: got {held:,} reserved, expected the sum of the reservations, {found:,}")
-        if spent != (found := charged.pop(number, 0)):
-            broken.append(f"{where}: got {spent:,} spent, expected the charges of the ledger, {found:,}")
-    for what, left in (("charges", charged), ("reservations", reserved)):
+    for number, budget, spent, reserved in work.rows(SQL["sums of windows"]):
+        for what, got in (("reserved", reserved), ("spent", spent)):
+            if got != (found := sums[what].pop(number, 0)):
+                broken.append(f"{budget}, window {number}: got {got:,} {what}, expected {told[what]}, {found:,}")
+    for what, left in sums.items():
         for number, amount in left.items():
-            broken.append(f"window {number}: got {what} of {amount:,}, expected none: there is no such window")
+            broken.append(f"window {number}: got {amount:,} {what}, expected none: there is no such window")
     return broken
 
 
-def _sums(rows: Iterable[tuple[Any, ...]]) -> dict[int, int]:
-    sums: dict[int, int] = {}
+def _sums(rows: Iterable[tuple[Any, ...]]) -> Counter[int]:
+    sums: Counter[int] = Counter()
     for text, count in rows:
-        for number, amount in _amounts(text).items():
-            sums[number] = sums.get(number, 0) + amount * count
+        sums.update({number: amount * count for number, amount in _amounts(text).items()})
     return sums
 
 
