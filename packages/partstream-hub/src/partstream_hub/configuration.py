@@ -101,7 +101,6 @@ class UnusableHubFileError(CallerError):
     """A file cannot be used; nothing of it was applied."""
 
     def __init__(self, file: str, faults: Iterable[UnexpectedValueError]) -> None:
-        self.file = file
         self.faults = tuple(faults)
         super().__init__("\n".join(f"{file}: {fault}" for fault in self.faults))
 

@@ -22,7 +22,6 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
-from enum import StrEnum
 from functools import partial
 from hashlib import blake2b
 from math import inf, log
@@ -101,14 +100,6 @@ class _AttemptProgress(ForwardingProgress):
 # ---- Circuits ----
 
 
-class CircuitState(StrEnum):
-    """Whether an upstream is asked."""
-
-    CLOSED = "closed"  # it is asked
-    OPEN = "open"  # it is left alone
-    HALF_OPEN = "half open"  # one request finds out whether it answers again
-
-
 _FAILURES: Final = 3  # in a row: requests that got no part, or answers that broke off
 _FIRST_PAUSE: Final = 5.0
 _LONGEST_PAUSE: Final = 60.0
@@ -124,31 +115,24 @@ class Circuit:
     _failures: int = 0
     _breaks: int = 0
     _generation: int = 0
-    _opens_until: float | None = None
+    opens_until: float | None = None  # None while it is closed
     _pause: float = 0.0
     _asked_to_wait: bool = False
     _probe: Attempt | None = None
 
-    def state(self, now: float) -> CircuitState:
-        """Whether the upstream is asked."""
-        if self._opens_until is None:
-            return CircuitState.CLOSED
-        return CircuitState.OPEN if now < self._opens_until else CircuitState.HALF_OPEN
-
     def admits(self, now: float) -> bool:
-        """Whether a request may go there."""
-        state = self.state(now)
-        return state is CircuitState.CLOSED or (state is CircuitState.HALF_OPEN and self._probe is None)
+        """Whether a request may go there: always while it is closed, never while it is open, and then one at a time."""
+        return self.opens_until is None or (now >= self.opens_until and self._probe is None)
 
     def asked_wait(self, now: float) -> float | None:
         """The seconds that the upstream itself still asks to wait; None if it does not."""
-        left = (self._opens_until or now) - now
+        left = (self.opens_until or now) - now
         return left if self._asked_to_wait and left > 0 else None
 
     def begin(self) -> Attempt:
         """A request goes there; one of the next four calls says how it went."""
         attempt = Attempt(self, self._generation)
-        if self._opens_until is not None and self._probe is None:
+        if self.opens_until is not None and self._probe is None:
             self._probe = attempt
         return attempt
 
@@ -156,7 +140,7 @@ class Circuit:
         """The upstream has begun to answer."""
         if not self._is_older(attempt):
             self._failures = 0
-            if self._opens_until is not None:
+            if self.opens_until is not None:
                 self._turn(None)
                 attempt.generation = self._generation
         attempt.has_begun = True
@@ -164,7 +148,7 @@ class Circuit:
     def failed(self, attempt: Attempt, now: float, pause: float | None = None, *, is_asked: bool = False) -> None:
         """The upstream could not answer, or broke its answer off; it is to be left alone at once for a pause, which it
         may have asked for itself. Without one, the failure may be one of its kind."""
-        is_known = attempt is not self._probe if self._opens_until is not None else self._is_older(attempt)
+        is_known = attempt is not self._probe if self.opens_until is not None else self._is_older(attempt)
         if is_known:
             return  # the circuit has opened since it began, for failures of the same time
         if attempt.has_begun:
@@ -173,7 +157,7 @@ class Circuit:
             self._failures += 1
         if pause is not None:
             self._turn(now + min(pause, _LONGEST_WAIT if is_asked else _LONGEST_PAUSE), is_asked=is_asked)
-        elif self._opens_until is not None or max(self._failures, self._breaks) >= _FAILURES:
+        elif self.opens_until is not None or max(self._failures, self._breaks) >= _FAILURES:
             self._pause = min(2 * self._pause, _LONGEST_PAUSE) or _FIRST_PAUSE
             self._turn(now + self._pause)
 
@@ -193,7 +177,7 @@ class Circuit:
         return attempt.generation != self._generation
 
     def _turn(self, opens_until: float | None, *, is_asked: bool = False) -> None:
-        self._opens_until, self._asked_to_wait = opens_until, is_asked
+        self.opens_until, self._asked_to_wait = opens_until, is_asked
         self._failures = self._breaks = 0
         self._probe = None
         self._generation += 1

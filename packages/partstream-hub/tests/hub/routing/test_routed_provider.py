@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
+from hub.routing.circuits import CircuitState, state_of
 from partstream import chat_model
 from partstream.lm.outputs import Finish, Outcome
 from partstream.lm.parts import TextPart
@@ -20,7 +21,7 @@ from partstream.upstream.provider import GatewayProvider
 from partstream_devtools.testing.admission import ScriptedReply
 from partstream_devtools.testing.upstream import ReplayUpstream
 from partstream_hub.directory import ModelRoute, Route
-from partstream_hub.routing import ROUTES, CircuitState, RoutedProvider, is_behind_a_route
+from partstream_hub.routing import ROUTES, RoutedProvider, is_behind_a_route
 from serving.asgi import ask, call
 from serving.wires import WIRES
 from upstreams.upstreams import configuration, run
@@ -34,7 +35,7 @@ TEXT = "Hello there."
 
 def circuit_states(routed: RoutedProvider) -> dict[tuple[str, str], CircuitState]:
     """The state of each upstream that was asked, by provider and model."""
-    return {name: circuit.state(routed._now()) for name, circuit in routed._circuits.items()}
+    return {name: state_of(circuit, routed._now()) for name, circuit in routed._circuits.items()}
 
 
 @dataclass
