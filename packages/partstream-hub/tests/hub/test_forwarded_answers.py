@@ -345,6 +345,25 @@ def test_the_words_of_the_last_upstream_come_back(hub_database: HubDatabase, tmp
     run(test())
 
 
+def test_what_a_server_repeats_as_it_breaks_lets_others_wait_for_nothing(
+    hub_database: HubDatabase, tmp_path: Path
+) -> None:
+    """As one whose template fails at a conversation, of which its error has a piece."""
+    said = {"error": {"message": "Template error near 'Please try again in 3600 seconds.'", "type": "server_error"}}
+
+    async def test() -> None:
+        ana, changes = person("ana")
+        broken = document(500, json.dumps(said).encode())
+        async with vendor_of(CHAT, broken, CHAT.reply(stream=True)) as (west, _):
+            big = ModelRoute("big", (Route("west", MODEL),))
+            async with hub(hub_database, [*changes, big], {"west": west}, tmp_path) as application:
+                path, body, headers, _ = CHAT.request(stream=True, model="big")
+                replies = [await ask(application, path, body, headers=headers | ana.bearer) for _ in range(2)]
+        assert [reply.status for reply in replies] == [200, 200], replies[1].body  # the first was sent again
+
+    run(test(), 60)
+
+
 POLICY = """
 from partstream.lm.messages import ChatMessage
 from partstream_hub.policy import Changed, Refusal

@@ -138,7 +138,7 @@ def seconds_of(text: str) -> float | None:
     """
     stripped = text.strip()
     if _NUMBER.fullmatch(stripped):
-        return _usable(float(stripped))
+        return as_amount(float(stripped), MOST_SECONDS) or None
     found = re.match(_DURATION, stripped)
     return _sum(found[0]) if found is not None and found.end() == len(stripped) else None
 
@@ -172,11 +172,7 @@ def _sum(duration: str) -> float | None:
     for number, unit in _NUMBER_AND_UNIT.findall(duration):
         word = unit.lower().rstrip("s") if len(unit) > 2 else unit.lower()
         total += float(number) * _SECONDS[_WORDS.get(word, word)]
-    return _usable(total)
-
-
-def _usable(seconds: float) -> float | None:
-    return as_amount(seconds, MOST_SECONDS) if seconds > 0 else None
+    return as_amount(total, MOST_SECONDS) or None
 
 
 # ---- Bodies ----
@@ -347,7 +343,7 @@ def read_error_body(document: Any) -> ErrorBody:
         said_type,
         param,
         _first(_status(layer) for layer in layers),
-        _first(wait_in_body(layer) for layer in layers) or wait_in_sentence(message),
+        _first(wait_in_body(layer) for layer in layers),
         _identifier(value, "request_id"),
         kind,
     )
@@ -523,7 +519,7 @@ class Overflow:
         limit: The most that the input may hold, or None where it did not say.
         count: What the input held, or None where it did not say.
         speaks_of_tokens: Whether tokens were too many, as against the bytes of the request.
-        sentence: The words that said so, up to the limit; a request may hold them, and a server repeat it.
+        sentence: What was said up to a number; a request may hold it too, and a server repeat that.
     """
 
     limit: int | None = None
@@ -765,19 +761,17 @@ class Errors:
             http_status=read.status,
             provider_type=read.type,
             param=read.param,
-            retry_after=read.retry_after,
+            retry_after=read.retry_after or wait_in_sentence(read.message),
             body=_shown(document),
         )
 
     def overflow(self, error: UpstreamError) -> Overflow | None:
         """Reads an error that refuses an input as too long; returns None for every other error, including rate limits.
 
-        The first sentence that is there is read. Codes for too many tokens that are words are looked for in sentences
-        too.
+        The first sentence that is there is read; codes that are words are looked for in sentences too.
         """
-        codes = {**COMMON_CODES, **self.codes}.items()
-        of_tokens = {code for code, kind in codes if kind is ErrorKind.INPUT_TOO_LONG}
-        of_bytes = {code for code, kind in codes if kind is ErrorKind.REQUEST_TOO_LARGE}
+        kinds = {**COMMON_CODES, **self.codes}
+        of_tokens = {code for code, kind in kinds.items() if kind is ErrorKind.INPUT_TOO_LONG}
         code = (error.provider_code or "").lower()
         # The sentence; if a gateway hides it deeper in its answer, the whole answer.
         said = ""
@@ -787,13 +781,12 @@ class Errors:
             return None
         for one in PHRASINGS:
             if (match := one.search(said)) is not None:
-                groups = match.groupdict()
-                end = max((match.end(name) for name in ("limit", "window") if groups.get(name)), default=match.end())
-                return replace(_numbers(groups), sentence=said[match.start() : end])
+                return replace(_numbers(match.groupdict()), sentence=said[: match.end(match.lastgroup or 0)])
         word = "" if code in of_tokens else next((one for one in of_tokens if one in said and not one.isdigit()), None)
         if word is not None:
             return Overflow(sentence=word)
-        return Overflow(speaks_of_tokens=False) if code in of_bytes or error.http_status == 413 else None
+        is_too_large = kinds.get(code) is ErrorKind.REQUEST_TOO_LARGE or error.http_status == 413
+        return Overflow(speaks_of_tokens=False) if is_too_large else None
 
 
 COMMON_ERRORS: Final = Errors()

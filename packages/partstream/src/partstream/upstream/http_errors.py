@@ -58,6 +58,7 @@ _REQUEST_IDS: Final = (
 _SHOULD_RETRY: Final = {"true": True, "false": False}
 """The header by which OpenAI and Anthropic tell their SDKs whether another attempt makes sense."""
 _MAX_SHOWN: Final = 200
+_BROKEN: Final = 500
 
 
 def http_error(
@@ -74,6 +75,8 @@ def http_error(
         message = text.splitlines()[0][:300]
     said, advice = _said(status, headers.get("location", ""), text, is_empty=not document)
     counts = status if status >= 300 or read.status is None else read.status
+    # What breaks in a server may tell what it was sent; only a server that is busy says when it will not be.
+    wait = read.retry_after or (None if counts == _BROKEN else wait_in_sentence(message))
     kind = errors.kind_of_body(read, counts)
     return UpstreamHTTPError(
         counts,
@@ -81,7 +84,7 @@ def http_error(
         provider_code=read.code,
         provider_type=read.type,
         param=read.param,
-        retry_after=wait_before_retry(counts, headers, now, read.retry_after or wait_in_sentence(message)),
+        retry_after=wait_before_retry(counts, headers, now, wait),
         body=text,
         generation_id=read.generation_id,
         attempts=read.attempts,
