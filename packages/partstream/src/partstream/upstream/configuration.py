@@ -179,10 +179,6 @@ MODEL_ROWS: Final = (
 def _models(value: Any, where: str) -> list[Any]:
     if not isinstance(value, list):
         raise kinds.ConfigurationError(where, type(value).__name__, "a list of models")
-    for number, model in enumerate(value):
-        if not isinstance(model, str | dict):
-            expected = "a model's id, or an object with an id"
-            raise kinds.ConfigurationError(f"{where}[{number}]", type(model).__name__, expected)
     return value
 
 
