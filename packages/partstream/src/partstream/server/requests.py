@@ -613,8 +613,8 @@ def endpoints_of(protocols: Iterable[Protocol]) -> dict[str, Endpoint]:
 _USUAL_BASE: Final = "/v1"
 _LONGEST_PATH: Final = 200
 _MOST_ALIKE: Final = 3
-_ALIKE: Final = 0.75
 """The most paths in a message that a client may have meant."""
+_ALIKE: Final = 0.75
 
 
 @dataclass(frozen=True, slots=True)

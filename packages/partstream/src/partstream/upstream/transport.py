@@ -642,7 +642,7 @@ async def _refusal(answer: HTTPAnswer, exchange: UpstreamRequest) -> errors.Upst
     """The error for an answer that is neither a stream nor a document; reads the start of its body."""
     redactor = answer.redactor
     body = redactor.redact_bytes(await _start_of_body(answer))
-    error = _error_in(answer, exchange, redactor, body)
+    error = _error_in(answer, exchange, body)
     is_json = bare_media_type(answer.fields.get("content-type", "")) == JSON
     may_pass = is_json and 400 <= answer.status <= _LAST_STATUS and not http_errors.is_about_the_key(error)
     if exchange.passage is not None and may_pass:
@@ -689,18 +689,17 @@ async def _read_document(
     has_more = finish.response_id is not None or finish.usage is not None
     if has_more or not all(isinstance(output, Finish | Unmapped) for output in outputs):
         return outputs
-    redactor = answer.redactor
-    return _error_in(answer, exchange, redactor, redactor.redact_bytes(body[:_MAX_ERROR_BODY]))
+    return _error_in(answer, exchange, answer.redactor.redact_bytes(body[:_MAX_ERROR_BODY]))
 
 
-def _error_in(answer: HTTPAnswer, exchange: UpstreamRequest, redactor: Redactor, body: bytes) -> errors.UpstreamError:
+def _error_in(answer: HTTPAnswer, exchange: UpstreamRequest, body: bytes) -> errors.UpstreamError:
     """The error in a redacted body; redacted again, because its fields are decoded now."""
     error = http_errors.http_error(answer.status, answer.headers, body, datetime.now(UTC), exchange.errors)
-    if not answer.is_success or error.provider_message is not None:
-        return http_errors.redacted_error(error, redactor)
-    expected = exchange.protocol.accept
-    other = http_errors.content_type_error(answer.headers, body, wanted="answer of a model", expected=expected)
-    return http_errors.redacted_error(other, redactor)
+    if answer.is_success and error.provider_message is None:
+        wanted, expected = "answer of a model", exchange.protocol.accept
+        other = http_errors.content_type_error(answer.headers, body, wanted=wanted, expected=expected)
+        return http_errors.redacted_error(other, answer.redactor)
+    return http_errors.redacted_error(error, answer.redactor)
 
 
 async def _start_of_body(answer: HTTPAnswer) -> bytes:
