@@ -357,14 +357,6 @@ _KEY_SECONDS: Final = 12 * 3600.0  # how long a page that was opened by a link i
 _LABEL: Final = "page of the hub"
 
 
-def one_time_link(hub: Administration, person: str, address: str) -> str:
-    """A link for a person to the page of a hub, at an address without a slash at its end."""
-    now = hub.store.time()
-    ends, key_ends = now + _LINK_SECONDS, now + _KEY_SECONDS
-    code = hub.invite(person, ends, _LABEL, key_expires_at=key_ends, key_models=())
-    return f"{address}/hub#{code.reveal()}"
-
-
 @click.command("page", short_help="Open the page of a running hub: budgets, usage, workers, changes.")
 @url_option("The address at which the hub is reached.")
 @click.option("--person", metavar="NAME", help="The owner of the page. Default: the only admin.")
@@ -382,25 +374,23 @@ def page(url: str, person: str | None, *, opens: bool | None) -> None:
     """
     address = hub_url(url)
     with hub_database() as hub:
-        link = one_time_link(hub, _person(hub.directory(), person), address)
+        people, now = hub.directory().people, hub.store.time()
+        if person is None:
+            admins = sorted(one.name for one in people.values() if one.is_admin and not one.is_disabled)
+            if not admins:
+                said = "there is no admin: `partstream hub set person NAME --admin` makes one, --person names one"
+                raise click.UsageError(said)
+            if len(admins) > 1:
+                raise click.UsageError(f"--person: expected one of {', '.join(admins)}, or another person")
+            person = admins[0]
+        elif person not in people:
+            raise click.UsageError(f"--person: there is no person {shown_argument(person)}")
+        code = hub.invite(person, now + _LINK_SECONDS, _LABEL, key_expires_at=now + _KEY_SECONDS, key_models=())
+    link = f"{address}/hub#{code.reveal()}"
     click.echo(f"The page, valid once in the next {_LINK_SECONDS / 60:.0f} minutes:", err=True)
     click.echo(link)
     if opens or (opens is None and sys.stdout.isatty() and can_open_browser()):
         open_link(link, _PAGE_FILE)
-
-
-def _person(directory: Directory, name: str | None) -> str:
-    """Whose page it is: that of the person with this name, or of the only admin; a UsageError where there is none."""
-    if name is not None:
-        if name not in directory.people:
-            raise click.UsageError(f"--person: there is no person {shown_argument(name)}")
-        return name
-    admins = [one.name for one in directory.people.values() if one.is_admin and not one.is_disabled]
-    if len(admins) == 1:
-        return admins[0]
-    said = "there is no admin: `partstream hub set person NAME --admin` makes one, --person names one"
-    expected = f"--person: expected one of {', '.join(sorted(admins))}, or another person"
-    raise click.UsageError(expected if admins else said)
 
 
 COMMANDS: Final = {one.name: one for one in (list_, show, changes, usage, answers, page)}

@@ -197,7 +197,7 @@ class RemoteProvider(LanguageModelChatProvider):
                     await progress.drain()
         except self._lost as error:
             if not token.is_cancellation_requested:
-                raise self._connection_error(error, established=has_begun) from error
+                raise UpstreamConnectionError(self._name, type(error).__name__, established=has_begun) from error
         except asyncio.CancelledError:
             batches.cancel()
             task = asyncio.current_task()
@@ -210,10 +210,7 @@ class RemoteProvider(LanguageModelChatProvider):
         try:
             return await call
         except self._lost as error:
-            raise self._connection_error(error, established=False) from error
-
-    def _connection_error(self, error: Exception, *, established: bool) -> UpstreamConnectionError:
-        return UpstreamConnectionError(self._name, type(error).__name__, established=established)
+            raise UpstreamConnectionError(self._name, type(error).__name__, established=False) from error
 
 
 def _pass_on(reported: Reported, progress: Progress) -> None:
