@@ -336,17 +336,16 @@ def answers(answer_id: str | None, person: str | None, most: int, *, as_json: bo
     elif as_json:
         click.echo(dumps(rows))
     elif rows:
-        show_table(_ANSWER_COLUMNS, [_answer_cells(row) for row in rows], right=("input", "output", "USD"))
+        cells = []
+        for row in rows:
+            counts = ("" if row[name] is None else f"{row[name]:,}" for name in ("input_tokens", "output_tokens"))
+            money = None if row["nanodollars"] is None else amount_text(BudgetUnit.MONEY, row["nanodollars"])
+            cost = "" if money is None else "~" * row["is_estimated"] + money.partition(" ")[0]
+            who = (time_text(row["time"]), row["answer_id"], row["person"], row["model"])
+            cells.append((*who, *counts, cost, row["error"] or row["outcome"]))
+        show_table(_ANSWER_COLUMNS, cells, right=("input", "output", "USD"))
     else:
         click.echo("No answer is in the ledger.")
-
-
-def _answer_cells(row: Mapping[str, Any]) -> tuple[str, ...]:
-    counts = ("" if row[name] is None else f"{row[name]:,}" for name in ("input_tokens", "output_tokens"))
-    cost = "" if row["nanodollars"] is None else amount_text(BudgetUnit.MONEY, row["nanodollars"]).partition(" ")[0]
-    mark = "~" if row["is_estimated"] and cost else ""
-    ended = row["error"] or row["outcome"]
-    return (time_text(row["time"]), row["answer_id"], row["person"], row["model"], *counts, mark + cost, ended)
 
 
 # ---- hub page ----

@@ -339,7 +339,10 @@ class PolicyThreads:
         with self._lock:
             self._open[person] += 1
         if inspect.iscoroutinefunction(function):
-            future = asyncio.run_coroutine_threadsafe(self._awaited(function, make, read), self._running_loop())
+            if self._loop is None:
+                self._loop = asyncio.new_event_loop()
+                Thread(target=self._run, args=(self._loop,), name="partstream-policy-loop", daemon=True).start()
+            future = asyncio.run_coroutine_threadsafe(self._awaited(function, make, read), self._loop)
         else:
             future = Future()
             self._jobs.put((future, lambda: read(function(make()))))
@@ -372,13 +375,6 @@ class PolicyThreads:
                 future.set_result(run())
             except BaseException as error:
                 future.set_exception(PolicyFailedError(error))
-
-    def _running_loop(self) -> asyncio.AbstractEventLoop:
-        with self._lock:
-            if self._loop is None:
-                self._loop = asyncio.new_event_loop()
-                Thread(target=self._run, args=(self._loop,), name="partstream-policy-loop", daemon=True).start()
-            return self._loop
 
     def _run(self, loop: asyncio.AbstractEventLoop) -> None:
         asyncio.set_event_loop(loop)
