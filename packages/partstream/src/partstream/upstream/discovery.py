@@ -99,6 +99,7 @@ class ModelList:
         self._lists = list_questions(self._base_path, further_lists, writer.models_path)
         self._on_change = on_change
         self._said_failure: str | None = None
+        self._said_windows: dict[str, Fact[int]] = {}
         self._cache: DiskCache | None = None
         if configuration.cache_folder is not None:
             # The identity of the caller for the upstream: the key or its source, and the headers.
@@ -161,6 +162,17 @@ class ModelList:
                 fact = record.loaded_window
         stated = record.max_input_tokens
         fits = stated is None or stated.value <= fact.value
+        if self._said_windows.get(record.id) != fact:
+            self._said_windows[record.id] = fact
+            _logger.info("requests to %s set a context window of %s tokens", record.id, fact)
+            if not fits:
+                _logger.warning(
+                    "%s: got a limit of %s tokens for prompts, which exceeds the context window of %s tokens that "
+                    "requests set: prompts get what the window has room for; set a larger numCtx for longer ones",
+                    record.id,
+                    stated,
+                    fact,
+                )
         record = replace(record, context_window=fact, max_input_tokens=stated if fits else None)
         return replace(model, record=record)
 
