@@ -659,8 +659,8 @@ def _instructions(
         text = "".join(piece.value for piece in turn.content if isinstance(piece, conversation.Text))
         texts[turn.message] = texts.get(turn.message, "") + text
     instructions, names = "\n\n".join(texts.values()), {turn.name for turn in said}
-    others = [turn for turn in turns if turn.role is not conversation.TurnRole.SYSTEM]
-    return instructions, names.pop() if instructions and len(names) == 1 else "", others
+    speaker = names.pop() if instructions and len(names) == 1 else ""
+    return instructions, speaker, [turn for turn in turns if turn.role is not conversation.TurnRole.SYSTEM]
 
 
 def _text_or_none(value: Any) -> str | None:

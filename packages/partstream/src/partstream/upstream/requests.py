@@ -186,8 +186,7 @@ class RequestSender:
     def completed(
         self, settings: preparation.RequestSettings, model: LanguageModelChatInformation
     ) -> tuple[preparation.RequestSettings, preparation.ConversationRules]:
-        """The settings of requests to a model, with what is known of the model and the server, and what that server
-        accepts in a conversation."""
+        """The settings of requests to a model, with what is known of it and its server, and the rules of that."""
         made_of = settings, self.models.capabilities(model.id), model
         known = self._known.get(model.id)
         if known is None or known[0] != made_of:
@@ -470,8 +469,7 @@ class TranslatedRequest(ModelRequest):
         request = self._written(asked, sending.left_out)
         most = as_count(request.body.get("max_output_tokens")), asked.settings.capabilities.context_window
         report = AttemptReport(self._question, state, self._tokens, prefix, most, stores=asked.settings.stores)
-        goes_on = sender.writer.pauses
-        return sender.exchange(request, asked.settings, asked.cache_key, goes_on=goes_on), report
+        return sender.exchange(request, asked.settings, asked.cache_key, goes_on=sender.writer.pauses), report
 
 
 class ForwardedRequest(ModelRequest):

@@ -402,8 +402,7 @@ def _ended(reader: AnswerReader, url: str) -> list[StreamOutput]:
 
 
 class GlancingReader(StreamReader):
-    """A reader that takes a plain answer in at a glance, and becomes the usual one with the first bytes that are not
-    plain; the other arguments are those of that one."""
+    """A reader that takes a plain answer in at a glance, and becomes the usual one at the first byte that is not."""
 
     def __init__(self, glance: Glance, *of_others: Any) -> None:
         glance.joins_texts = False
@@ -413,23 +412,19 @@ class GlancingReader(StreamReader):
         self.started = self.ending = False
         self.held = 0
 
-    def feed(self, data: bytes) -> list[StreamOutput]:
-        """Reads more bytes and returns their outputs."""
+    def feed(self, data: bytes) -> list[StreamOutput]:  # noqa: D102
         if (outputs := self._glance.read(data)) is None:
             return self._usual().feed(data)
         self.started, self.ending = True, self._glance.ending
         return outputs
 
-    def feed_document(self, data: bytes) -> list[StreamOutput]:
-        """Reads a whole document."""
+    def feed_document(self, data: bytes) -> list[StreamOutput]:  # noqa: D102
         return self._usual().feed_document(data)
 
-    def end(self) -> list[StreamOutput]:
-        """Ends the bytes."""
+    def end(self) -> list[StreamOutput]:  # noqa: D102
         return self._usual().end()
 
-    def fail(self, error: errors.LanguageModelError) -> list[StreamOutput]:
-        """Ends the response with an error."""
+    def fail(self, error: errors.LanguageModelError) -> list[StreamOutput]:  # noqa: D102
         return self._usual().fail(error)
 
     def _usual(self) -> StreamReader:
