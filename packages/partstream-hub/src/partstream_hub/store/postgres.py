@@ -106,8 +106,7 @@ class _Connection:
         self._unread.append(is_question)
 
     def check(self) -> None:
-        """Raises an `OperationalError` if the server has closed the connection while it was unused. What is said after
-        that is not carried out, but the error for it does not tell."""
+        """Raises an `OperationalError` if the server has closed it while it was unused, before anything is said."""
         while self._selector.select(0):
             self._wire.consume_input()
 
@@ -117,9 +116,8 @@ class _Connection:
         return self._read()
 
     def end(self, statement: str = "") -> list[list[tuple[Any, ...]]]:
-        """Ends a transaction, if it has begun, with a statement where it began with one or is taken back, and waits for
-        that; the rows of what was asked with it."""
-        if not self._is_in_transaction:
+        """Ends a transaction, if one has begun, and waits for that; the rows of what was asked with its end."""
+        if not self._is_in_transaction:  # its last question has ended it
             return []
         if len(self._names) > _MOST_PLANNED:
             self._wire.send_query_params(b"DEALLOCATE ALL", None)
@@ -240,7 +238,6 @@ class PostgresStore(HubStore):
     def _run(self, action: Callable[[Transaction], Result], access: Access, work: _PostgresTransaction) -> Result:
         connection = work.connection
         try:
-            # A transaction takes two round trips, or one: statements without rows wait for the next question.
             for statement in _BEGIN[access]:
                 connection.send(statement)
             result = action(work)
