@@ -356,6 +356,13 @@ _KEY_SECONDS: Final = 12 * 3600.0  # how long a page that was opened by a link i
 _LABEL: Final = "page of the hub"
 
 
+def one_time_link(hub: Administration, person: str, address: str) -> str:
+    """A link for a person to the page of a hub, at an address without a slash at its end."""
+    now = hub.store.time()
+    code = hub.invite(person, now + _LINK_SECONDS, _LABEL, key_expires_at=now + _KEY_SECONDS, key_models=())
+    return f"{address}/hub#{code.reveal()}"
+
+
 @click.command("page", short_help="Open the page of a running hub: budgets, usage, workers, changes.")
 @url_option("The address at which the hub is reached.")
 @click.option("--person", metavar="NAME", help="The owner of the page. Default: the only admin.")
@@ -373,7 +380,7 @@ def page(url: str, person: str | None, *, opens: bool | None) -> None:
     """
     address = hub_url(url)
     with hub_database() as hub:
-        people, now = hub.directory().people, hub.store.time()
+        people = hub.directory().people
         if person is None:
             admins = sorted(one.name for one in people.values() if one.is_admin and not one.is_disabled)
             if not admins:
@@ -384,8 +391,7 @@ def page(url: str, person: str | None, *, opens: bool | None) -> None:
             person = admins[0]
         elif person not in people:
             raise click.UsageError(f"--person: there is no person {shown_argument(person)}")
-        code = hub.invite(person, now + _LINK_SECONDS, _LABEL, key_expires_at=now + _KEY_SECONDS, key_models=())
-    link = f"{address}/hub#{code.reveal()}"
+        link = one_time_link(hub, person, address)
     click.echo(f"The page, valid once in the next {_LINK_SECONDS / 60:.0f} minutes:", err=True)
     click.echo(link)
     if opens or (opens is None and sys.stdout.isatty() and can_open_browser()):
