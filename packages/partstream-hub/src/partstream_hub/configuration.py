@@ -533,17 +533,25 @@ def _made(section: Section, name: str, fields: Fields) -> Team | Person | ModelR
 # ---- Reading ----
 
 
+_MOST_CHARACTERS: Final = 16 * 1024 * 1024
+
+
 def read_hub_file(text: str, file: str = "hub.toml") -> HubDocument:
     """The document of a file; `file` is its name, for errors.
 
     Raises:
         UnusableHubFileError: It is no TOML, or says something that no hub can do; with every fault.
     """
+
+    def unusable(got: str, expected: str = "TOML 1.0") -> UnusableHubFileError:
+        return UnusableHubFileError(file, [UnexpectedValueError("the file", got, expected)])
+
+    if len(text) > _MOST_CHARACTERS:
+        raise unusable(f"{len(text):,} characters", f"{_MOST_CHARACTERS:,}")
     try:
         tables = loads_toml(text, parse_float=Decimal)
     except ValueError as error:  # of TOML, and of a number with more digits than Python reads
-        fault = UnexpectedValueError("the file", f"invalid TOML ({error})", "TOML 1.0")
-        raise UnusableHubFileError(file, [fault]) from None
+        raise unusable(f"invalid TOML ({error})") from None
     unknown = [name for name in tables if name not in [*Section]]
     faults: list[UnexpectedValueError] = [
         _unknown("the file", name, [one.value for one in Section], "tables") for name in unknown
