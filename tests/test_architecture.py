@@ -265,16 +265,16 @@ def test_one_module_imports_the_driver_of_postgres() -> None:
 # lowers a number lowers its row. A change that raises one says in its message for which capability.
 RATCHETS = {
     "modules": 353,
-    "lines": 131_500,
-    "lines of the wires": 30_590,
-    "functions per 1,000 lines": 62.1,
+    "lines": 131_000,
+    "lines of the wires": 30_586,
+    "functions per 1,000 lines": 61.9,
     "modules of less than 80 lines": 39,
     "modules with one importer, of their own package": 35,
     "percent of the lines that stand before a module's first definition": 8.9,
     "files of read_stream of a text, Chat Completions": 12,
     "files of write_request of Anthropic Messages, from messages to body": 10,
     "files of a streamed answer of serve, from ASGI scope to provider and back": 20,
-    "files of connect(url).ask to a known server": 37,
+    "files of connect(url).ask to a known server": 34,
 }
 
 

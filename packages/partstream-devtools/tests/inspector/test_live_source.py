@@ -58,7 +58,7 @@ def test_an_answer_grows_and_says_nothing_of_its_end_before_it_ended():
         assert all(event["to"] > event["from"] for event in shown["events"])
         assert shown["violations"] == []
         answer.exchanges[0].chunk(reads[-1])
-        answer.exchanges[0].whole()
+        answer.exchanges[0].ended("whole")
         answer.end("completed")
         view = await until(next_view, lambda view: view["answers"][0]["outcome"] != "running")
         assert view["answers"][0]["id"] == shown["id"]
