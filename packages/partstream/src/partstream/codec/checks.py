@@ -360,34 +360,34 @@ class InvalidArgumentError(UnexpectedValueError, CallerError, TypeError, ValueEr
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
-    """The values that an argument may have, with a description for the error, such as `a text (str)`."""
+    """The values that an argument may have, with a description for the error, such as `a text (str)`; and classes of
+    which each value fits, which are asked first."""
 
     description: str
     fits: Callable[[object], bool]
+    usual: tuple[type, ...] = ()
 
 
 # `kind.__instancecheck__` is `isinstance` for one class, without a call in Python: each answer checks dozens of fields.
-TEXT: Final = Expectation("a text (str)", str.__instancecheck__)
+TEXT: Final = Expectation("a text (str)", str.__instancecheck__, (str,))
 FILLED_TEXT: Final = Expectation("a text (str) that is not empty", lambda value: isinstance(value, str) and value != "")
 BOOLEAN: Final = Expectation("True or False", bool.__instancecheck__)
 COUNT: Final = Expectation(
     "a whole number above 0", lambda value: isinstance(value, int) and not isinstance(value, bool) and value > 0
 )
 NUMBER: Final = Expectation("a number", lambda value: isinstance(value, int | float) and not isinstance(value, bool))
-MAPPING: Final = Expectation(
-    "a mapping, such as a dict", lambda value: value.__class__ is dict or isinstance(value, Mapping)
-)
+MAPPING: Final = Expectation("a mapping, such as a dict", lambda value: isinstance(value, Mapping), (dict,))
 
 
 def optional(expectation: Expectation) -> Expectation:
     """The same values, or None."""
-    fits = expectation.fits
-    return Expectation(f"{expectation.description}, or None", lambda value: value is None or fits(value))
+    fits, usual = expectation.fits, (type(None), *expectation.usual)
+    return Expectation(f"{expectation.description}, or None", lambda value: value is None or fits(value), usual)
 
 
 def instance_of(kind: type, description: str = "") -> Expectation:
     """The instances of a class."""
-    return Expectation(description or f"a {kind.__name__}", kind.__instancecheck__)
+    return Expectation(description or f"a {kind.__name__}", kind.__instancecheck__, (kind,))
 
 
 def refuse(where: str, value: object, expected: str) -> NoReturn:
@@ -397,7 +397,7 @@ def refuse(where: str, value: object, expected: str) -> NoReturn:
 
 def check(where: str, value: object, expectation: Expectation) -> None:
     """Checks one argument; an InvalidArgumentError if the value does not fit."""
-    if not expectation.fits(value):
+    if value.__class__ not in expectation.usual and not expectation.fits(value):
         refuse(where, value, expectation.description)
 
 
@@ -405,7 +405,7 @@ def check_fields(instance: object, expectations: Mapping[str, Expectation]) -> N
     """Checks fields of a new object, by their names; an InvalidArgumentError for the first that does not fit."""
     for name, expectation in expectations.items():
         value = getattr(instance, name)
-        if not expectation.fits(value):
+        if value.__class__ not in expectation.usual and not expectation.fits(value):
             refuse(f"{type(instance).__name__}.{name}", value, expectation.description)
 
 
