@@ -82,10 +82,15 @@ class DirectReply:
         self._write = cycle.transport.write
         self.notices: list[Callable[[], object]] = []
 
-    @property
-    def has_body(self) -> bool:
-        """Whether the whole body has come: the next `receive` does not wait."""
-        return not self._cycle.more_body
+    def whole_body(self) -> bytes | None:
+        """The body where all of it has come, which `receive` does not give then; else None."""
+        cycle = self._cycle
+        if cycle.more_body or cycle.disconnected:
+            return None
+        self._flow.resume_reading()
+        body: bytes
+        body, cycle.body = cycle.body, b""
+        return body
 
     def write(self, data: bytes, /) -> bool:
         """Writes bytes of a stream whose head is sent; False where only ASGI's `send` can do it."""
@@ -453,9 +458,9 @@ class RequestBody:
         if self.declared is not None:
             self._check_size(self.declared, limit)
         coding, direct = self._request.headers.get("content-encoding", ""), self._request.direct
-        if not coding and direct is not None and direct.has_body:
+        if not coding and direct is not None and (whole := direct.whole_body()) is not None:
             # Nearly always: one piece, without a limit of time, which costs as much as all the rest here.
-            whole = await self._next()
+            self._size, self._is_whole = len(whole), True
             self._check_size(self._size, limit)
             if hold is not None and len(whole) > limits.LARGE_BYTES:
                 hold(len(whole))
