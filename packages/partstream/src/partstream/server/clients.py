@@ -98,8 +98,9 @@ def authenticator_of(token: Secret, endpoints: Iterable[Endpoint]) -> Authentica
     all_places = cache(lambda: key_places(endpoints))
 
     def has_key(headers: Mapping[str, str], places: KeyPlaces) -> bool:
-        keys = [key.encode(errors="surrogatepass") for key in given_keys(headers, places)]
-        return any([hmac.compare_digest(key, expected) for key in keys])  # noqa: C419 - each takes as long
+        keys = given_keys(headers, places)
+        # Each takes as long.
+        return any([hmac.compare_digest(key.encode(errors="surrogatepass"), expected) for key in keys])  # noqa: C419
 
     return lambda headers: caller if has_key(headers, _EVERYWHERE) or has_key(headers, all_places()) else None
 
@@ -377,7 +378,7 @@ def _asks_for_title(known: KnownClient, asked: InboundRequest) -> bool:
 
 
 def _first_id(headers: Mapping[str, str], names: tuple[str, ...]) -> str | None:
-    return next((found for name in names if (found := _as_id(headers.get(name))) is not None), None)
+    return next((found for name in names if name in headers and (found := _as_id(headers[name])) is not None), None)
 
 
 def _turn_id(headers: Mapping[str, str], name: str, asked: InboundRequest | None) -> str | None:

@@ -436,9 +436,9 @@ class ForwardedReply(ReplyWriter):
         self._held.clear()
         self.has_begun = True
         if not self._begun:
-            assert self._head is not None  # noqa: S101 - it comes before the bytes
-            length = () if self._is_stream else json_headers(data)[1:]
-            self._start(replace(self._head, headers=(*self._head.headers, *length)))
+            head = self._head
+            assert head is not None  # noqa: S101 - it comes before the bytes
+            self._start(head if self._is_stream else replace(head, headers=(*head.headers, *json_headers(data)[1:])))
         self._pass(data)
 
     def _refuse(self, refusal: RawRefusal) -> None:

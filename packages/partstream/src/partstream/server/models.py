@@ -129,7 +129,7 @@ class ModelCatalogue:
             UnknownModelError: No provider offers it, or the caller may not use it.
             LanguageModelError: A provider that may offer it could not list its models.
         """
-        names = (model_id, *(model_id.removeprefix(one) for one in self._aliases if model_id.startswith(one)))
+        names = [model_id, *[model_id.removeprefix(one) for one in self._aliases if model_id.startswith(one)]]
         for seconds in (0.0, _LIST_SECONDS):  # who may want a model of a provider that has failed waits for it
             models = await self.models(seconds)
             for name in names:

@@ -437,8 +437,9 @@ class BoundedConnection(HttpToolsProtocol):
         if len(self.pipeline) >= self._limits.waiting_requests:
             raise _RefusedHeadError
         is_old = (version := self.parser.get_http_version()) != "1.1"
-        codings = [value.strip().lower() for name, value in self.headers if name == b"transfer-encoding"]
-        hosts = [name for name, _ in self.headers].count(b"host")
+        names, coding = [name for name, _ in self.headers], b"transfer-encoding"
+        codings = [value.strip().lower() for name, value in self.headers if name == coding] if coding in names else []
+        hosts = names.count(b"host")
         if version == "2.0" or hosts > 1 or not (hosts or is_old) or (codings and is_old):
             raise _RefusedHeadError  # RFC 9112 sections 3.2 and 6.1: what has read it before this server may differ
         if self.parser.should_upgrade():
