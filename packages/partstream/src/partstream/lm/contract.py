@@ -450,6 +450,7 @@ class _State(IntEnum):
 
 # Looked up once for every part: a member of an enumeration takes a fifth of the whole check to find in Python 3.11.
 _OPEN: Final = _State.OPEN
+_ENDED: Final = _State.ENDED
 
 # The rule that a part breaks by coming too late, by state; in a state without a row, parts may come.
 _LATE_PART: Final = {
@@ -498,7 +499,7 @@ class ContractChecker:
         self._mode = mode
         self._on_violation = on_violation
         self._locate = locate
-        self._state = _State.OPEN
+        self._state = _OPEN
         self._seen = ResponseFacts(None if tools is None else frozenset(tools), namespace)
         self._count = 0
         self._position: int | None = None
@@ -549,7 +550,7 @@ class ContractChecker:
 
     def cancel(self) -> None:
         """Records that the request was cancelled; has no effect after the end of the response."""
-        if self._state is _State.OPEN:
+        if self._state is _OPEN:
             self._state = _State.CANCELLED
             self._evidence.add(Evidence.CANCELLATION)
 
@@ -560,7 +561,7 @@ class ContractChecker:
             ContractViolationError: The end breaks a MUST and the mode is strict.
         """
         before = self._end("resolved")
-        if before is not _State.OPEN:
+        if before is not _OPEN:
             return
         self._evidence.add(Evidence.COMPLETION)
         if not self._seen.visible:
@@ -591,8 +592,8 @@ class ContractChecker:
         return rule.needs in self._evidence
 
     def _end(self, how: str) -> _State:
-        before, self._state = self._state, _State.ENDED
-        if before is _State.ENDED:
+        before, self._state = self._state, _ENDED
+        if before is _ENDED:
             self._report(RULES["stream.ends-once"], f"the response was {how} after its end", None)
         return before
 

@@ -10,7 +10,6 @@ wire brings the table of its parts; :class:`AskedMessages` joins messages as VS 
 from __future__ import annotations
 import re
 from base64 import b64decode
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias, TypeVar
@@ -34,11 +33,11 @@ class Counts:
     """
 
     def __init__(self) -> None:
-        self.numbers: Counter[str] = Counter()
+        self.numbers: dict[str, int] = {}
 
     def add(self, name: str) -> None:
         """Counts it once more."""
-        self.numbers[name] += 1
+        self.numbers[name] = self.numbers.get(name, 0) + 1
 
 
 _NOTHING: Final[tuple[Any, ...]] = (None, False, "", "auto", [])
@@ -257,6 +256,7 @@ def _is_data_url(value: str) -> bool:
 # ---- Tools ----
 
 
+_AUTO, _REQUIRED = ToolMode.AUTO, ToolMode.REQUIRED  # Python 3.11 is slow to find a member of an enum
 MODES: Final[Mapping[str, ToolMode]] = {
     "auto": ToolMode.AUTO,
     "none": ToolMode.AUTO,
@@ -439,9 +439,9 @@ class AskedTools:
             self.idle = tuple(self.tools.values())
             return (), ToolMode.AUTO
         tools = tuple(tool for name, tool in self.tools.items() if names is None or name in names)
-        if mode is ToolMode.REQUIRED and not tools and not self.hosted:
+        if not tools and mode is _REQUIRED and not self.hosted:
             raise InvalidRequestError(where, "a call that is required", "a tool that can be called")
-        return tools, mode if tools else ToolMode.AUTO
+        return tools, mode if tools else _AUTO
 
     def choose(
         self, choice: object, modes: Mapping[str, ToolMode] = MODES, *, nests: bool = False

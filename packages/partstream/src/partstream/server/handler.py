@@ -846,7 +846,7 @@ class RequestHandler:
             if self._capture is not None:
                 self._capture.dropped(() if self._dropped is None else self._dropped.names)
                 finish = None if self.is_cancelled else self.finish
-                self._capture.end("cancelled" if finish is None else finish.outcome.value, self.error)
+                self._capture.end("cancelled" if finish is None else str(finish.outcome), self.error)
 
     def _prepare(self, case: ForwardingCase) -> RawRequest | None:
         """Makes the messages and the options as the provider gets them; gives the request as it came, see

@@ -83,14 +83,13 @@ def error_of(answer: AnswerObservation) -> str:
     return str(answer.status) if answer.status >= 400 else ""
 
 
-def _is_good(answer: AnswerObservation) -> bool:
-    return answer.outcome is Outcome.COMPLETED or answer.outcome is Outcome.INCOMPLETE
+_GOOD: Final = frozenset({Outcome.COMPLETED, Outcome.INCOMPLETE})
 
 
 def _time_per_output_token(answer: AnswerObservation) -> float | None:
     """The seconds for each token after the first; not of a document, and not of tokens that were only counted."""
     tokens = None if answer.usage is None or answer.is_usage_counted else answer.usage.output_tokens
-    if tokens is None or tokens < 2 or answer.first_part_after is None or not _is_good(answer):
+    if tokens is None or tokens < 2 or answer.first_part_after is None or answer.outcome not in _GOOD:
         return None
     return max(answer.duration - answer.first_part_after, 0.0) / (tokens - 1)
 
@@ -105,7 +104,7 @@ _MEASURES: Final = (
         lambda answer: answer.duration),
     Measure("gen_ai_server_time_to_first_token_seconds",
         "From the request until the first part of an answer that ended well.", _FIRST_TOKEN,
-        lambda answer: answer.first_part_after if _is_good(answer) else None),
+        lambda answer: answer.first_part_after if answer.outcome in _GOOD else None),
     Measure("gen_ai_server_time_per_output_token_seconds",
         "For each token after the first, of an answer that ended well and whose tokens the provider reported.",
         _EACH_TOKEN, _time_per_output_token),
@@ -135,6 +134,7 @@ class LogForm(Choice):
 
 _PLAIN: Final = re.compile(rf"[!#-<>-~]{{1,{_LONGEST}}}")
 _UNKNOWN: Final = Usage()
+_TURN, _OTHER = AnswerKind.TURN, ClientClass.OTHER  # Python 3.11 is slow to find a member of an enum, and its value
 
 
 def text_line(answer: AnswerObservation) -> str:
@@ -176,14 +176,14 @@ def _facts(answer: AnswerObservation) -> tuple[tuple[str, Any], ...]:
         ("time", f"{_said_second(second)}.{thousandths:03}Z"),
         ("wire", answer.wire),
         ("status", answer.status),
-        ("ended", _ended(answer) if answer.reason is None or answer.is_cancelled else answer.reason.unified.value),
+        ("ended", _ended(answer) if answer.reason is None or answer.is_cancelled else str(answer.reason.unified)),
         ("model", answer.model),
         ("provider", answer.provider),
         ("client", client.name),
         ("version", client.version),
         ("session", client.session),
         ("turn", client.turn),
-        ("kind", None if client.kind is AnswerKind.TURN else client.kind.value),
+        ("kind", None if client.kind is _TURN else str(client.kind)),
         ("retry", client.retry or None),
         ("caller", answer.caller),
         ("input", usage.input_tokens),
@@ -208,7 +208,7 @@ def _ended(answer: AnswerObservation) -> str:
     """How a response ended, in a word."""
     if answer.is_cancelled:
         return "cancelled"
-    return "refused" if answer.outcome is None else answer.outcome.value
+    return "refused" if answer.outcome is None else str(answer.outcome)
 
 
 # ---- The ledger ----
@@ -263,10 +263,10 @@ def _parameters(answer: AnswerObservation) -> tuple[Any, ...]:
         answer.wire,
         storable_text(client.name),
         storable_text(client.version),
-        client.of_class.value,
+        str(client.of_class),
         client.session,
         client.turn,
-        client.kind.value,
+        str(client.kind),
         client.retry,
         storable_text(answer.caller),
         storable_text(answer.request_id),
@@ -349,14 +349,15 @@ class ServingMetrics:
                 found.counts[bisect_left(found.bounds, number)] += 1
                 found.total += number
         counts, wire = self._counts, answer.wire
-        client = "other" if answer.client.of_class is ClientClass.OTHER else answer.client.name
+        client = "other" if answer.client.of_class is _OTHER else answer.client.name
         ended = _ended(answer)
         ended = "failed" if ended == "refused" and answer.status >= 500 else ended
-        counts["partstream_answers"][wire, client, answer.client.kind.value, ended] += 1
+        counts["partstream_answers"][wire, client, str(answer.client.kind), ended] += 1
         counts["partstream_sent_bytes"][wire,] += answer.bytes
         if answer.client.retry:
             counts["partstream_repeated_requests"][client,] += 1
-        for counter, names in (("dropped", answer.dropped), ("unsaid", answer.unsaid)):
+        lost = (("dropped", answer.dropped), ("unsaid", answer.unsaid)) if answer.dropped or answer.unsaid else ()
+        for counter, names in lost:
             for field in {self._label_of(name, answer.caller) for name in names}:
                 counts[f"partstream_{counter}_fields"][wire, field] += 1
 

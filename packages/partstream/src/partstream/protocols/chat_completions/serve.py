@@ -75,6 +75,7 @@ if TYPE_CHECKING:
 # ---- Requests ----
 
 
+_USER, _SYSTEM = Role.USER, Role.SYSTEM  # Python 3.11 is slow to find a member of an enum
 _NO_CHOICES: Final = re.compile(rb'"choices"\s*:\s*\[\s*\]')
 _USAGE: Final = re.compile(rb'"usage"\s*:\s*\{')
 """Fields of a chunk; no text holds them like that, because its quotation marks are escaped."""
@@ -104,8 +105,9 @@ class ChatRequestReader(serve.RequestReader):
             _READERS[role](reader, message, where)
         tools = read_request.AskedTools(counts)
         tools.read(body.get("tools"), within="function", others=_OF_CLIENT)
-        older = read_request.objects_in(body.get(_OLDER) or [], _OLDER, "a list of functions")
-        tools.read([{FUNCTION: one} for _, one in older], within=FUNCTION, where=_OLDER)
+        if older := body.get(_OLDER):
+            functions = read_request.objects_in(older, _OLDER, "a list of functions")
+            tools.read([{FUNCTION: one} for _, one in functions], within=FUNCTION, where=_OLDER)
         if (search := read_request.checked(body, _SEARCH, dict, "an object")) is not None:
             tools.host("web_search", search, _SEARCH)
         named = body.get("function_call")
@@ -113,7 +115,7 @@ class ChatRequestReader(serve.RequestReader):
         chosen = tools.choose(body.get("tool_choice") or older_choice, _MODES, nests=True)
         read_request.count_unread(body, _READ, counts)
         effort, options = _reasoning(body)
-        options |= {"parallel_tool_calls": False} if body.get(_OLDER) else {}
+        options |= {"parallel_tool_calls": False} if older else {}
         # `max_tokens` is the older name of the same limit.
         read = _READ_FIELDS if body.get("max_completion_tokens") is None else _READ_FIELDS | {"max_tokens"}
         if cache_key := read_request.optional_text(body, "prompt_cache_key"):
@@ -166,8 +168,8 @@ class _Reader:
         self._waiting: dict[str, str] = {}
 
     def _say(self, message: Mapping[str, Any], where: str) -> None:
-        content = read_content(message.get("content"), f"{where}.content", self._counts)
-        self._add(Role.USER if message["role"] == "user" else Role.SYSTEM, content, message, where)
+        content = read_request.read_parts(message.get("content"), f"{where}.content", self._counts, _CONTENT)
+        self._add(_USER if message["role"] == "user" else _SYSTEM, content, message, where)
 
     def _assistant(self, message: Mapping[str, Any], where: str) -> None:
         content = message.get("content")
@@ -207,7 +209,9 @@ class _Reader:
 
     def _result(self, call_id: str, message: Mapping[str, Any], where: str) -> None:
         said = message.get("content")
-        content = () if said is None else read_content(said, f"{where}.content", self._counts)
+        content: tuple[ToolResultContent, ...] = ()
+        if said is not None:
+            content = read_request.read_parts(said, f"{where}.content", self._counts, _CONTENT)
         self.messages.add_result(ToolResultPart(call_id, content))
 
     def _add(self, role: Role, parts: tuple[MessagePart, ...], message: Mapping[str, Any], where: str) -> None:
@@ -232,15 +236,6 @@ def _read_call(call: Mapping[str, Any], where: str) -> ToolCallPart:
         return read_request.read_call(call, where)
     said = {"input": read_request.optional_text(custom, "input", at)}
     return ToolCallPart(call_id, read_request.required_text(custom, "name", at), said)
-
-
-def read_content(value: object, where: str, counts: read_request.Counts) -> tuple[ToolResultContent, ...]:
-    """The parts of a content field; a string is one text, and an empty text gives no part.
-
-    Raises:
-        InvalidRequestError: A part has the wrong form.
-    """
-    return read_request.read_parts(value, where, counts, _CONTENT_READERS)
 
 
 def _image(part: Mapping[str, Any], where: str, counts: read_request.Counts) -> DataPart:
@@ -291,14 +286,12 @@ def _file(part: Mapping[str, Any], where: str, counts: read_request.Counts) -> D
 
 def _thinking(part: Mapping[str, Any], where: str, counts: read_request.Counts) -> ThinkingPart | None:
     """Thinking as Mistral's assistants have it: text parts, or one string."""
-    shown = read_content(part.get("thinking"), f"{where}.thinking", counts)
+    shown = read_request.read_parts(part.get("thinking"), f"{where}.thinking", counts, _CONTENT)
     texts = [one.value for one in shown if isinstance(one, TextPart) and one.value]
     return ThinkingPart(texts if len(texts) > 1 else texts[0]) if texts else None
 
 
-_CONTENT_READERS: Final[
-    dict[str, Callable[[Mapping[str, Any], str, read_request.Counts], ToolResultContent | None]]
-] = {
+_CONTENT: Final[dict[str, Callable[[Mapping[str, Any], str, read_request.Counts], ToolResultContent | None]]] = {
     "text": read_request.text_of,
     "refusal": read_request.text_of,
     "image_url": _image,
@@ -307,7 +300,7 @@ _CONTENT_READERS: Final[
     "video_url": _at_address,
     "document_url": _at_address,
 }
-_OF_ASSISTANT: Final = {**_CONTENT_READERS, "thinking": _thinking}
+_OF_ASSISTANT: Final = {**_CONTENT, "thinking": _thinking}
 _MARKS: Final = "cache_control prompt_cache_breakpoint"
 """Marks for the caches of a server: the writers of requests set their own."""
 _READ: Final = places(
