@@ -27,7 +27,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from ipaddress import ip_address
-from itertools import chain, zip_longest
+from itertools import chain, repeat, zip_longest
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, cast
 
 from partstream.codec.system import LazyModule
@@ -590,9 +590,10 @@ class PlainAnswer:
 
 _NO_BODY: Final = frozenset({204, 304})
 _CHUNK_HEAD: Final = re.compile(rb"([0-9A-Fa-f]{1,16})[ \t]*(?:;[^\r\n]*)?\r\n")
-_LONGEST_SIZE: Final = 16 + 2
-_NO_DIGITS: Final = (b"0x", b"0X")
-"""What Python reads before digits, and HTTP does not."""
+_SIZES: Final = frozenset(range(1, 16 + 1))
+"""How many digits a size may have."""
+_DIGITS: Final = b"0123456789abcdefABCDEF"
+_MOST_PIECES: Final = 1000
 _LONGEST_LINE: Final = 16 * 1024
 """Bytes of the line before a chunk."""
 _LARGEST_TRAILERS: Final = 1024 * 1024
@@ -686,24 +687,16 @@ class ChunkedBody(Body):
         """Takes bytes; nearly every read of a live answer is one whole chunk, or a few."""
         if self._missing or self._pending or self._trailers >= 0:
             return self._read(data)
-        first, more = b"", bytearray()  # not a list of pieces: a server may send them byte by byte
-        at = 0
-        # A size alone in its line is all that most servers write, and is read in a third of the pattern's time.
-        while (line := data.find(b"\r\n", at, at + _LONGEST_SIZE)) > at and (digits := data[at:line]).isalnum():
-            try:
-                begin = line + 2
-                end = begin + int(digits, 16)
-            except ValueError:
-                break
-            if begin == end or data[end : end + 2] != b"\r\n" or digits.startswith(_NO_DIGITS):
-                break
-            if first:
-                more += data[begin:end]
-            else:
-                first = data[begin:end]
-            at = end + 2
-        rest = self._read(data[at:]) if at < len(data) else b""
-        return first + more + rest if more or rest else first
+        # Most servers write a size alone in its line, and no line end in a chunk: so it is read in a few steps.
+        *pieces, rest = data.split(b"\r\n", _MOST_PIECES)  # a server may send them byte by byte
+        sizes, chunks = pieces[::2], pieces[1::2]
+        is_plain = not rest and {*map(len, sizes)} <= _SIZES and not b"".join(sizes).translate(None, _DIGITS)
+        lengths = [*map(len, chunks)]
+        if not is_plain or [*map(int, sizes, repeat(16))] != lengths or 0 in lengths[:-1]:
+            return self._read(data)
+        if lengths and not lengths[-1]:
+            self.is_whole, self._trailers = True, 0
+        return b"".join(chunks)
 
     def _lacks(self) -> str:
         return "incomplete chunked read"
