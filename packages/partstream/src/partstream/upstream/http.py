@@ -24,12 +24,12 @@ import re
 import socket
 import ssl
 import sys
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterator, Mapping
 from contextlib import aclosing
 from functools import cached_property, lru_cache
 from importlib.util import find_spec
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 from urllib.parse import unquote, urlsplit
 
 from partstream import errors
@@ -368,9 +368,11 @@ class HTTPAnswer:
         self.status = came.head.status
         self.is_success = 200 <= self.status < 300
         self._body = came.body
-        self.fields: dict[str, str] = {}
-        for name, value in came.fields:
-            self.fields[name] = f"{self.fields[name]}, {value}" if name in self.fields else value
+        self.fields = dict(came.fields)
+        if len(self.fields) < len(came.fields):  # some are said twice
+            self.fields.clear()
+            for name, value in came.fields:
+                self.fields[name] = f"{self.fields[name]}, {value}" if name in self.fields else value
 
     @property
     def redactor(self) -> Redactor:
@@ -532,14 +534,16 @@ class Connections:
             self._transport, self._loop = make_transport(self._configuration, self.proxy), loop
         return self._transport
 
-    async def send(self, head: OutboundHead, content: bytes, exchange: ExchangeTap | None) -> PlainAnswer:
+    def send(
+        self, head: OutboundHead, content: bytes, exchange: ExchangeTap | None
+    ) -> Coroutine[Any, Any, PlainAnswer]:
         """Sends a request and returns its answer when the head has come.
 
         Raises:
             httpx2.TransportError: There is no answer.
         """
         place, seconds = head.place, self._configuration.timeouts.connect
-        return await self.open().send(place.origin, head.request(content, exchange), seconds)
+        return self.open().send(place.origin, head.request(content, exchange), seconds)
 
     async def aclose(self) -> None:
         """Closes the connections that are kept open for the next request."""

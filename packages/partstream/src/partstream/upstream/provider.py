@@ -395,8 +395,8 @@ class _Answering(_Spoken):
         sender = self.client
         self.errors, self.policy = sender.writer.errors, sender.configuration.retry
         self.credentials = sender.http.credentials
-        lacks_price = sender.models.pricing(self._model.id) is None and not sender.configuration.models
-        if sender.spending is not None and sender.spending.counts_money and lacks_price:
+        is_priced = sender.spending is not None and sender.spending.counts_money and not sender.configuration.models
+        if is_priced and sender.models.pricing(self._model.id) is None:
             with suppress(LanguageModelError):  # then it has no price, which the request says
                 await sender.models.information()
         self._request = await sender.open(self._model, self._question)

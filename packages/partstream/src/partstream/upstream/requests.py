@@ -144,19 +144,17 @@ class RequestSender:
             LanguageModelError: The request cannot be expressed on this wire.
         """
         passage = question.progress.passage
-        weight = _WEIGHT_OF_TOOL * len(question.options.tools) + weight_of(question.messages)
         if passage is not None:
-            size = max(weight, len(passage.request.body or b""))
-            asked = question.messages, question.options
-            raw, obstacle = await in_thread(size, self._judged, model, passage.request, asked)
-            obstacle = obstacle if passage.is_open else Obstacle.BEGUN
-            if obstacle is None:
-                return await in_thread(size, ForwardedRequest, self, model, question, size, passage, raw)
-            _logger.debug("the request to %s is translated: %s", model.id, obstacle.value)
+            size = len(passage.request.body or b"") or _weight(question)
+            forwarded = await in_thread(size, self._forwarded, model, question, size, passage)
+            if isinstance(forwarded, ForwardedRequest):
+                return forwarded
+            _logger.debug("the request to %s is translated: %s", model.id, forwarded.value)
             passage.leave()
             passage.request.check_translatable()
             if passage.request.unread:
                 report_dropped(passage.request.unread)
+        weight = _weight(question)
         request = await in_thread(weight, TranslatedRequest, self, model, question, weight)
         await request.prepare()
         return request
@@ -171,6 +169,13 @@ class RequestSender:
         question, content = opened.wire(model.id, {}, self.writer.document_headers)
         found = await self.counts.answer(question, content, settings.extra_headers)
         return None if found is None else found[1]
+
+    def _forwarded(
+        self, model: LanguageModelChatInformation, question: ModelCall, size: int, passage: Passage
+    ) -> ForwardedRequest | Obstacle:
+        raw, obstacle = self._judged(model, passage.request, (question.messages, question.options))
+        obstacle = obstacle if passage.is_open else Obstacle.BEGUN
+        return obstacle or ForwardedRequest(self, model, question, size, passage, raw)
 
     def _judged(
         self, model: LanguageModelChatInformation, raw: RawRequest, asked: tuple[object, object]
@@ -232,11 +237,15 @@ _DROPS_TOOLS: Final = "the chat template of the model names none, so its server 
 _WEIGHT_OF_TOOL: Final = 512
 
 
+def _weight(question: ModelCall) -> int:
+    return _WEIGHT_OF_TOOL * len(question.options.tools) + weight_of(question.messages)
+
+
 class ModelRequest:
     """One question to one model of one upstream; lives for one question. `weight` is about how many bytes it has, and
     `first` how it is sent at first."""
 
-    first: Sending
+    first = Sending()
 
     def __init__(
         self, sender: RequestSender, model: LanguageModelChatInformation, question: ModelCall, weight: int
@@ -273,7 +282,8 @@ class ModelRequest:
         from partstream.upstream.spending import bound_of  # noqa: PLC0415 - few have limits
 
         question, limit = self._question, sender.configuration.request_settings(model.id).max_output_tokens
-        bound = await in_thread(self._weight, bound_of, model, question, limit, price)
+        weight = max(self._weight, weight_of(question.messages))
+        bound = await in_thread(weight, bound_of, model, question, limit, price)
         self.admission = await spending.admit(model.id, bound, question.progress.wait)
 
     def give_up(self, error: BaseException) -> None:
@@ -472,6 +482,10 @@ class TranslatedRequest(ModelRequest):
         return sender.exchange(request, asked.settings, asked.cache_key, goes_on=sender.writer.pauses), report
 
 
+_NAMES_OF_FILES: Final = (b"url", b"uri", b"Uri", b"file")
+"""One of them is in the name of every field by which a wire names a file."""
+
+
 class ForwardedRequest(ModelRequest):
     """A client's request that goes on as it came, see :mod:`partstream.upstream.forwarding`."""
 
@@ -494,7 +508,10 @@ class ForwardedRequest(ModelRequest):
         self._usage = sender.writer.usage_fields(raw.document, completed, model.id) if raw.stream_type else {}
         session = question.options.model_options.get("_conversationId")
         self._session = session if isinstance(session, str) else None
-        self.first = Sending(Carried.NOTHING, sender.refused.of(model.id))
+        if raw.body and not any(word in raw.body for word in _NAMES_OF_FILES):
+            self._tokens.sizes = (len(raw.body),)
+        if refused := sender.refused.of(model.id):
+            self.first = Sending(left_out=refused)
 
     def with_less(self, error: errors.UpstreamError, sending: Sending) -> Sending:
         """See :meth:`ModelRequest.with_less`; of what the client has sent, nothing is left out."""
@@ -734,8 +751,10 @@ class RefusedFields:
             self._is_read = known is not None  # not in time: read again with the next request
             for one, learned in (known or {}).items():
                 self._learned[one] = {**learned, **self._learned.get(one, {})}
+        if (refused := self._learned.get(model_id)) is None:
+            return frozenset()
         since = self._clock() - LIMIT_SECONDS
-        return frozenset(name for name, learned in self._learned.get(model_id, {}).items() if learned >= since)
+        return frozenset(name for name, learned in refused.items() if learned >= since)
 
     def keep(self, model_id: str, names: frozenset[str]) -> None:
         """Remembers the fields without which a model answered."""
@@ -773,7 +792,8 @@ class RequestTokens:
     The sender makes the estimate with :meth:`estimate`, or beside the request with :meth:`estimate_beside`, so that no
     answer waits for the ledger's file. Otherwise it is made when it is first needed: it is not where the log does not
     show it, where the request is far from the model's limit, and where enough other answers teach the same. When the
-    limit of the model has changed, `on_limit_change` is called. `weight` is about how many bytes the request has.
+    limit of the model has changed, `on_limit_change` is called. `weight` is about how many bytes the request has, and
+    `sizes` are those of its body, where that names no file.
     """
 
     def __init__(
@@ -795,12 +815,14 @@ class RequestTokens:
         self._estimating: asyncio.Task[None] | None = None
         self._teaches = True
         self.weight = 0
+        self.sizes: Sequence[int | None] = ()
         conversation = options.model_options.get("_conversationId")
         self._conversation = conversation if isinstance(conversation, str) and conversation else None
 
     async def estimate(self) -> None:
         """Estimates the tokens; other answers go on while the ledger's file is read."""
-        self._estimate = await self._accounting.read_and_estimate(self._model, self._messages, self._tools, self.weight)
+        weight = max(self.weight, weight_of(self._messages))
+        self._estimate = await self._accounting.read_and_estimate(self._model, self._messages, self._tools, weight)
 
     def estimate_beside(self) -> None:
         """Estimates the tokens beside the request, if anybody needs them: a request need not wait for the number."""
@@ -811,9 +833,8 @@ class RequestTokens:
             return
         if not (self._teaches or _logger.isEnabledFor(logging.INFO)):
             # A token has a byte or more; a file that is named has tokens, and hardly any bytes.
-            sizes = [size_of_message(one) for one in self._messages]
-            in_all = sum(filter(None, sizes)) + size_of_tools(self._tools)
-            if None not in sizes and in_all < self._model.max_input_tokens / 2:
+            sizes = self.sizes or [*map(size_of_message, self._messages), size_of_tools(self._tools)]
+            if None not in sizes and sum(filter(None, sizes)) < self._model.max_input_tokens / 2:
                 return
 
         async def estimate_and_log() -> None:
