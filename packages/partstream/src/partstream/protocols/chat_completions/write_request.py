@@ -93,7 +93,7 @@ class ChatRequests(RequestWriter):
     ) -> RequestSettings:
         """The settings with the name of the known server, where they name none."""
         own = settings.own_settings(models.ChatCompletionsSettings)
-        return settings if own.server or server is None else replace(settings, own=replace(own, server=server.name))
+        return replace(settings, own=own if own.server or server is None else replace(own, server=server.name))
 
     def usage_fields(self, body: Mapping[str, Any], settings: RequestSettings, model_id: str) -> Mapping[str, Any]:
         """The option of the stream, where the client has not set it."""
