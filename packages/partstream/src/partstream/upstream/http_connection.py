@@ -414,6 +414,7 @@ class HTTPConnection(asyncio.Protocol):
 _TOKEN: Final = rb"[-!#$%&'*+.^_`|~0-9a-zA-Z]++"
 _VALUE: Final = rb"(?:[^\x00\s]++(?:[ \t]++[^\x00\s]++)*+)?+"
 _PLAIN_REQUEST: Final = re.compile(rb"%b [\x21-\x7e]++ HTTP/1\.1\r\n(?:%b: %b\r\n)++\r\n" % (_TOKEN, _TOKEN, _VALUE))
+_FIELD: Final = re.compile(rb"(%b):[ \t]*+(%b)[ \t]*+\r\n" % (_TOKEN, _VALUE))
 _PLAIN_ANSWER: Final = re.compile(
     rb"HTTP/(1\.[01]) ([2-5][0-9]{2})(?: ((?:[ \t]|[^\x00\s])*+))?\r\n((?:%b:[ \t]*+%b[ \t]*+\r\n)*+)\r\n"
     % (_TOKEN, _VALUE)
@@ -474,17 +475,12 @@ def plain_answer(data: bytes) -> tuple[AnswerHead, bytes] | None:
     if found is None or found.end() > _LARGEST_HEAD:
         return None
     version, status, reason, block = found.groups()
-    fields: list[tuple[bytes, bytes]] = []
-    framing: bytes | None = None
-    for line in block.split(b"\r\n")[:-1]:
-        name, _, value = line.partition(b":")
-        name, value = name.lower(), value.strip(b" \t")
-        if name in _FRAMING:
-            is_sound = _LENGTH.fullmatch(value) if name == b"content-length" else value == b"chunked"
-            if framing is not None or not is_sound:
-                return None
-            framing = name
-        fields.append((name, value))
+    fields = [(name.lower(), value) for name, value in _FIELD.findall(block)]
+    framing = [one for one in fields if one[0] in _FRAMING]
+    if framing and framing != [(b"transfer-encoding", b"chunked")]:
+        is_length = len(framing) == 1 and framing[0][0] == b"content-length"
+        if not is_length or _LENGTH.fullmatch(framing[0][1]) is None:
+            return None
     return AnswerHead(int(status), reason or b"", version, fields), data[found.end() :]
 
 
