@@ -144,7 +144,10 @@ class Transport:
                 try:
                     if trace is not None:
                         trace.redactor = answer.redactor
-                    if await self._is_document(answer, exchange, reader):
+                    is_document = self._is_document(answer, exchange, reader)
+                    if is_document is None:
+                        raise await _refusal(answer, exchange)
+                    if is_document:
                         await _take_document(answer, exchange, reader, waits, take)
                     else:
                         await self._read(answer, exchange, reader, waits, take)
@@ -256,12 +259,9 @@ class Transport:
         answer.is_over()
 
     @staticmethod
-    async def _is_document(answer: HTTPAnswer, exchange: UpstreamRequest, reader: AnswerReader) -> bool:
-        """Whether an answer is one JSON document in place of a stream, by its head.
-
-        Raises:
-            UpstreamError: It is an error, whatever its status is.
-        """
+    def _is_document(answer: HTTPAnswer, exchange: UpstreamRequest, reader: AnswerReader) -> bool | None:
+        """Whether an answer is one JSON document in place of a stream, by its head; None for an error, whatever its
+        status is."""
         content_type, is_document = answer.fields.get("content-type", ""), False
         is_refusal = not answer.is_success
         if content_type != exchange.accept or not exchange.is_stream:  # nearly never
@@ -271,7 +271,7 @@ class Transport:
             # Some servers stream under other names; the page of a proxy is certainly no stream.
             is_refusal |= content_type == "text/html" or (is_document and not takes_documents)
         if is_refusal:
-            raise await _refusal(answer, exchange)
+            return None
         if isinstance(reader, LookingReader):
             fits = is_document is not exchange.is_stream
             reader.responded(answer.status, answer.fields, answer.redactor, fits=fits)
