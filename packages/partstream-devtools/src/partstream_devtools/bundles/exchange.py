@@ -71,7 +71,7 @@ class RecordedRequest:
     sent_at: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen, see `RawRequest`
 class ResponseHead:
     """The head of a response, and when it was read; the reason is empty where none came."""
 
@@ -95,7 +95,7 @@ def cut_like(chunks: Sequence[Chunk], data: bytes) -> tuple[Chunk, ...]:
     return tuple(Chunk(chunk.at, data[end - len(chunk.data) : end]) for chunk, end in zip(chunks, ends, strict=True))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen, see `RawRequest`
 class ExchangeEnd:
     """When and how the bytes of an exchange ended, and what went wrong below the protocol, or None."""
 

@@ -90,7 +90,7 @@ _COMMENT: Final = b": keep-alive\n\n"
 """A comment of server-sent events, which every reader skips (docs/wires/serving.md#keep-alive)."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen, see `RawRequest`
 class StreamForm:
     """How the events of a response become the bytes of its stream."""
 
@@ -265,7 +265,7 @@ class FurtherEndpoint:
 WireEvent: TypeAlias = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen, see `RawRequest`
 class WireRequest:
     """A request on the wire, without the key.
 

@@ -509,7 +509,7 @@ def _repeat_of(repeated: Repeated, form: StreamForm) -> Callable[[str], bytes] |
 # ---- The way to the client ----
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen, see `RawRequest`
 class Head:
     """The status and the headers of a reply, names in lower case."""
 

@@ -35,7 +35,7 @@ _FRAME_BYTES: Final = 16 * 1024 * 1024
 """The most bytes of a stream that are kept, in memory while the answer runs and in the store after it."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen, see `RawRequest`
 class Remembered:
     """A request with the earlier responses that it refers to.
 

@@ -70,7 +70,7 @@ class LimitRow:
     learned: float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen, see `RawRequest`
 class UsageRow:
     """The usage of one answer; an unknown number is None.
 

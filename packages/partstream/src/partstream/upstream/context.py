@@ -37,7 +37,7 @@ V = TypeVar("V")
 # ---- Taps: how another package captures an answer ----
 
 
-@dataclass(slots=True)  # not frozen: that takes twenty times as long for each field of each answer
+@dataclass(slots=True)  # not frozen, see `RawRequest`
 class CapturedRequest:
     """A request as it was sent, without the secrets of its headers; of a large body, the beginning is kept."""
 
