@@ -33,7 +33,7 @@ def feed(running, captured, reads):
 
 
 def end(running, captured):
-    running.do(captured.exchanges[0].whole)
+    running.do(lambda: captured.exchanges[0].ended("whole"))
     running.do(lambda: captured.end("completed"))
 
 
