@@ -110,13 +110,13 @@ class ForwardingCase:
         is_same = self.admitted.messages is self.asked.messages and kept == self.asked.options
         return not is_same or not self.granted().keys() <= set(Option.LIMIT.value)
 
-    def _obstacle(self, rules: ForwardingRules) -> Obstacle | None:
+    def _obstacle(self, rules: ForwardingRules, *, is_shared: bool) -> Obstacle | None:
         """Why the request is not offered; None where it is."""
         if self.settings.raw_reasoning or self.rules.identify is not None:
             return Obstacle.SERVER
         if rules.is_for_us(self.wire.body):
             return Obstacle.FOR_US
-        if self.settings.is_shared and rules.names_kept({**self.wire.body, **self.added}):
+        if is_shared and rules.names_kept({**self.wire.body, **self.added}):
             return Obstacle.KEPT
         return Obstacle.ASKED if self.is_changed() else None
 
@@ -127,7 +127,7 @@ class ForwardingCase:
         are not those that were admitted; None where it is translated. Ask it only where the provider is a
         :class:`partstream.server.models.ForwardingProvider`: every other one makes its answers itself."""
         rules, is_shared = self.endpoint.reads.forwarding, self.settings.is_shared
-        obstacle = None if rules is None else self._obstacle(rules)
+        obstacle = None if rules is None else self._obstacle(rules, is_shared=is_shared)
         if rules is None or obstacle is not None:
             _logger.debug("the request to %s is translated: %s", self.model.id, (obstacle or Obstacle.RULES).value)
             return None

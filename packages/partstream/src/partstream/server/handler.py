@@ -30,7 +30,7 @@ import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext, suppress
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from partstream import errors
@@ -232,7 +232,7 @@ class ServerState:
         headers: tuple[tuple[str, str], ...] = ()
         if self.is_draining:
             said, headers = "the server is shutting down; try again", (requests.CLOSE,)
-        elif self.open_answers >= self.settings.concurrent_answers:
+        elif len(self._answers) >= self.settings.concurrent_answers:
             said = f"{self.settings.concurrent_answers:,} answers are running, which is the limit; try again"
         elif self.requests > self.settings.concurrent_requests:
             said = f"{self.settings.concurrent_requests:,} requests are open, which is the limit; try again"
@@ -334,7 +334,6 @@ class RequestHandler:
     _observed: serving.AnswerObservation | None = None
     _dropped: DroppedFields | None = None  # most requests lose nothing
     _unsaid: DroppedFields | None = None
-    _made_current: serving.CurrentAnswer | None = None
     _capture: AnswerTap | None = None
     _recorded: RecordingReplySink | None = None
     _task: asyncio.Task[None] | None = None  # of the provider
@@ -768,15 +767,13 @@ class RequestHandler:
             self._unsaid = DroppedFields(self._request.request_id, self.state.unsaid, caller=self.caller.name)
             self._unsaid.add(names)
 
-    @property
+    @cached_property
     def _current(self) -> serving.CurrentAnswer:
         """What the provider may know of its caller; made once the request is read."""
-        if (made := self._made_current) is None:
-            client = client_of(self._request.headers, self._asked)
-            made = self._made_current = serving.CurrentAnswer(
-                self.caller, client, report_dropped=lambda paths: None if self._is_over else self._lost().report(paths)
-            )
-        return made
+        client = client_of(self._request.headers, self._asked)
+        return serving.CurrentAnswer(
+            self.caller, client, report_dropped=lambda paths: None if self._is_over else self._lost().report(paths)
+        )
 
     # ---- The provider, and the bytes of its response ----
 
