@@ -72,7 +72,8 @@ def checked(fields: Mapping[str, Any], name: str, field_type: type, expected: st
 
 def optional_text(fields: Mapping[str, Any], name: str, where: str = "") -> str:
     """The string in a field; empty if it is missing or null."""
-    return checked(fields, name, str, "a string", where) or ""
+    value = fields.get(name)
+    return value or "" if value is None or value.__class__ is str else checked(fields, name, str, "a string", where)
 
 
 def required_text(fields: Mapping[str, Any], name: str, where: str) -> str:
