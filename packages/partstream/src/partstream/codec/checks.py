@@ -328,7 +328,7 @@ def unusable_counts(reported: Mapping[str, object]) -> tuple[str, ...]:
 
 def _find_unusable(reported: Mapping[str, object], prefix: str, found: list[str], depth: int) -> None:
     for name, value in reported.items():
-        if as_count(value, MOST_TAKEN) is not None:  # nearly always
+        if (value.__class__ is int and 0 <= value <= MOST_TAKEN) or as_count(value, MOST_TAKEN) is not None:
             continue
         path = f"{prefix}{name}"
         if isinstance(value, int | float):  # whether something is a mapping takes longer to find out

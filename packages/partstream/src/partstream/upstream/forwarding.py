@@ -140,9 +140,10 @@ class RawRequest:
         if isinstance(said, str):
             body["model"] = name = prefix + name if prefix and said.startswith(prefix) else name
         added = {**self.added, **added}
-        for field_name, value in {**usage, **added}.items():
+        body.update(usage)
+        for field_name, value in added.items():
             body.pop(field_name, None) if value is None else body.update({field_name: value})
-        limited = [place for place in self.rules.output_limits if value_at(body, place) is not None]
+        limited = [one for one in self.rules.output_limits if one[0] in body and value_at(body, one) is not None]
         limit = self.output_limit
         if limit is None and len(limited) > 1:  # servers differ in which of them counts
             said_limits = (value_at(body, place) for place in limited)
@@ -152,7 +153,7 @@ class RawRequest:
             for place in limited or beside[:1] or filter(None, [self.rules.new_limit]):
                 body = _put(body, place, limit)
         request = WireRequest(path, body, {**headers, **self.headers}, self.query)
-        is_edited = self.is_judged or added or limit is not None or usage.keys() & self.document.keys()
+        is_edited = self.is_judged or added or limit is not None or not usage.keys().isdisjoint(self.document)
         content = None if is_edited else self.body
         if content is not None and isinstance(said, str) and said != name:
             content = _with_model(content, said, name)

@@ -297,12 +297,12 @@ class HTTPConnection(asyncio.Protocol):
         if self._transport is None or self._ended or self._arrived or self._transport.is_closing():
             return False
         # Something may have come that the event loop has not seen yet; on an idle connection that is its end.
-        socket = self._transport.get_extra_info("socket")
-        if socket is None or socket.fileno() < 0:
-            return False
-        if not hasattr(select, "poll"):  # Windows
-            return not select.select([socket.fileno()], [], [], 0)[0]
         if self._poll is None:
+            socket = self._transport.get_extra_info("socket")
+            if socket is None or socket.fileno() < 0:
+                return False
+            if not hasattr(select, "poll"):  # Windows
+                return not select.select([socket.fileno()], [], [], 0)[0]
             self._poll = select.poll()
             self._poll.register(socket.fileno(), select.POLLIN)
         return not self._poll.poll(0)

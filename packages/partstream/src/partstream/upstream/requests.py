@@ -508,7 +508,7 @@ class ForwardedRequest(ModelRequest):
         self._usage = sender.writer.usage_fields(raw.document, completed, model.id) if raw.stream_type else {}
         session = question.options.model_options.get("_conversationId")
         self._session = session if isinstance(session, str) else None
-        if raw.body and not any(word in raw.body for word in _NAMES_OF_FILES):
+        if raw.body and max(map(raw.body.find, _NAMES_OF_FILES)) < 0:
             self._tokens.sizes = (len(raw.body),)
         if refused := sender.refused.of(model.id):
             self.first = Sending(left_out=refused)
