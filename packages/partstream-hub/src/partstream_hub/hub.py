@@ -161,9 +161,6 @@ class Hub:
     settings: HubSettings
     _known: dict[str, DirectoryCaller] = field(default_factory=dict, init=False)  # who has asked, by his key
 
-    def __post_init__(self) -> None:
-        self.worker.on_did_change_directory(lambda _: self._known.clear())
-
     def directory(self) -> Directory | None:
         """The newest snapshot; None before the first. Starts the worker where the server has not."""
         directory = self.worker.directory
@@ -174,16 +171,18 @@ class Hub:
     def asking(self, caller: Caller) -> DirectoryCaller | None:
         """Who a caller is now; None if the key is accepted no more since it was checked, or there is none."""
         directory, key_id, now = self.worker.directory, getattr(caller, "key_id", ""), self.settings.clock()
-        if (known := self._known.get(key_id)) is not None:  # nothing but the time has changed
-            return None if known.key.expires_at is not None and known.key.expires_at <= now else known
+        if (known := self._known.get(key_id)) is not None:
+            if known.directory is directory:  # nothing but the time has changed
+                return None if known.key.expires_at is not None and known.key.expires_at <= now else known
+            self._known.clear()
         key = None if directory is None else directory.keys.get(key_id)
         if directory is None or key is None or not is_valid(directory, key, now):
             return None
         person = directory.people[key.person]
         limits = tuple((owner, one.rates) for owner, one in directory.owners_of(key) if one.rates != UNLIMITED)
         audit = AuditLevel.METADATA if (team := directory.team_of(person)) is None else team.policy.audit
-        known = DirectoryCaller(directory, key, person, directory.budgets_of(key), limits, audit)
-        return self._known.setdefault(key_id, known)
+        known = self._known[key_id] = DirectoryCaller(directory, key, person, directory.budgets_of(key), limits, audit)
+        return known
 
     def may_use(self, caller: Caller, model_id: str) -> bool:
         """Whether a caller may use a model now."""
