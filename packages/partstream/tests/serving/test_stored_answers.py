@@ -178,7 +178,7 @@ def test_who_asks_for_much_waits_for_himself(tmp_path: Path, ask: Callable[[SQLi
         await asyncio.gather(*many)
         return done
 
-    assert run(tmp_path / "a", use) <= 4
+    assert run(tmp_path / "a", use) < 100  # in the order of asking, it would be all 300
 
 
 def test_who_reads_a_long_chain_again_and_again_holds_up_nobody_else(tmp_path: Path, monkeypatch: Any) -> None:
