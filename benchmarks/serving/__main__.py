@@ -29,11 +29,12 @@ _QUIET: Final = 1.0
 
 @click.command()
 @click.option("--rounds", default=4, show_default=True, help="How often each contestant has its turn.")
-@click.option("--firsts", default=50, show_default=True, help="How many first words are timed in a round.")
-@click.option("--starts", default=3, show_default=True, help="How often each server is started, at most once a round.")
+@click.option("--laps", default=6, show_default=True, help="In how many parts of a round first words are timed.")
+@click.option("--firsts", default=25, show_default=True, help="How many first words are timed in a lap.")
+@click.option("--starts", default=2, show_default=True, help="How often each server is started, by round.")
 @click.option("--only", multiple=True, help=f"Who takes part, for a quick look: of {', '.join(GROUPS)}.")
 @click.option("--output", type=click.Path(path_type=Path), help=f"Default: {RESULTS.name}, for a run with everybody.")
-def main(rounds: int, firsts: int, starts: int, only: tuple[str, ...], output: Path | None) -> None:
+def main(rounds: int, laps: int, firsts: int, starts: int, only: tuple[str, ...], output: Path | None) -> None:
     """Measures `partstream serve` and a hub beside the floor and gateways of others."""
     groups = frozenset(name for names in only for name in names.split(","))
     if unknown := groups.difference(GROUPS):
@@ -47,7 +48,7 @@ def main(rounds: int, firsts: int, starts: int, only: tuple[str, ...], output: P
     for package in _PROJECT.glob("packages/*/src"):
         compileall.compile_dir(package, quiet=1)
     with tempfile.TemporaryDirectory() as folder:
-        measured = measure(Sizes(rounds, firsts, min(starts, rounds), groups), Path(folder), progress)
+        measured = measure(Sizes(rounds, laps, firsts, starts, groups), Path(folder), progress)
     progress.end()
     about = {name: facts[name] for name in ("date", "processor", "system", "python", "node")}
     results = {"machine": {**about, "gateways": versions(), "load at the end": f"{os.getloadavg()[0]:.1f}"}, **measured}

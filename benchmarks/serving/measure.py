@@ -1,8 +1,10 @@
 """Measures all contestants in one interleaved run; what comes out is the file of results.
 
-In a round, each contestant in its turn, which chance decides, gives short answers to one client, one at the pace of a
-model, then short and long ones to many clients. So whatever else the machine does falls on all of them. After the
-rounds, servers are started again, and then given more and more streams at once, one server after the other.
+In a round, each contestant in its turn, which chance decides, gives short answers to one client in several laps, one
+answer at the pace of a model, then short and long ones to many clients. So whatever else the machine does falls on all
+of them. A lap is short, for the speed of a machine changes within seconds, and a first word is compared with those of
+others of its lap. After the rounds, servers are started again, and then given more and more streams at once, one server
+after the other.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ import re
 import socket
 import time
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from benchmarks.model_server import model_server, words
@@ -70,12 +72,14 @@ class Sizes:
 
     Attributes:
         rounds: How often each contestant has its turn.
-        firsts: How many answers to one client are timed in a round.
-        starts: How often each server is started for its time to a first answer.
+        laps: In how many parts of a round the answers to one client are timed.
+        firsts: How many answers to one client are timed in a lap.
+        starts: How often each server is started for its time to a first answer, by round.
         groups: The groups of servers that take part; none for all.
     """
 
     rounds: int
+    laps: int
     firsts: int
     starts: int
     groups: frozenset[str] = frozenset()
@@ -100,16 +104,19 @@ def measure(sizes: Sizes, folder: Path, progress: Progress) -> dict[str, Any]:
         run.note_memory()
         run.check()
         paced = [one for one in run.present if one in PACED]
-        progress.expect(sizes.rounds * len(run.present) * 2 + sizes.starts * len(run.servers) + 2 * len(paced))
+        turns = sizes.rounds * len(run.present) * (sizes.laps + 1)
+        progress.expect(turns + sizes.rounds * sizes.starts * len(run.servers) + 2 * len(paced))
         for number in range(sizes.rounds):
-            order = run.present[:]
-            random.Random(number).shuffle(order)
-            for one in order:
+            for lap in range(sizes.laps):
+                for one in run.in_an_order_of_chance(f"{number} {lap}"):
+                    run.time_first_words(one, number)
+            for one in run.in_an_order_of_chance(f"{number}"):
                 run.take_turn(one, number)
             run.note_memory()
-        for number in range(sizes.starts):
+        for number in range(sizes.rounds * sizes.starts):
             for server in run.servers:
-                run.time_start(server, number)
+                if number < sizes.rounds or not server.is_slow:
+                    run.time_start(server, number)
         run.note_memory()
         for one in paced:
             run.count_streams(one)
@@ -134,9 +141,9 @@ class _Run:
         self._answers: dict[Server, int] = {}
         self.present: list[Contestant] = []
         self.results: dict[str, Any] = {
-            "sizes": {"rounds": sizes.rounds, "firsts": sizes.firsts, "starts": sizes.starts},
+            "sizes": {name: value for name, value in asdict(sizes).items() if name != "groups"},
             "skipped": {},
-            "first_words": {},  # by contestant and round: milliseconds from each request
+            "first_words": {},  # by contestant and lap: milliseconds from each request
             "gaps": {},  # by contestant and round: milliseconds from each word of an answer at a pace to the next one
             "answers": {},  # by contestant and words of an answer: each round's answers, seconds, processor seconds
             "memory": {},  # by server: answers given and bytes held, at first, after each round, and at rest
@@ -182,12 +189,23 @@ class _Run:
                 if "x-litellm-rust" in headers:
                     self.results["by_rust"].append(one.name)
 
-    def take_turn(self, one: Contestant, number: int) -> None:
-        """Measures a contestant for a round."""
+    def in_an_order_of_chance(self, seed: str) -> list[Contestant]:
+        """Who takes part; the order depends on the seed."""
+        return random.Random(seed).sample(self.present, len(self.present))
+
+    def time_first_words(self, one: Contestant, number: int) -> None:
+        """Measures what one client waits for, for a lap of a round."""
         self._progress.say(f"round {number + 1}: first words, {one.name}")
         try:
             came = self._ask(one, SHORT, answers=self._sizes.firsts)
+        except NotWholeError as error:
+            self._leave_out(one, error)
+        else:
             self.results["first_words"].setdefault(one.name, []).append(_rounded(came.first_words))
+
+    def take_turn(self, one: Contestant, number: int) -> None:
+        """Measures a contestant for a round."""
+        try:
             if one in PACED:
                 came = self._ask(one, PACED_WORDS, pace=PACE, longest_gap=_LONG_GAP)
                 self.results["gaps"].setdefault(one.name, []).append(_rounded(came.gaps))
@@ -196,7 +214,6 @@ class _Run:
                 self._measure_rate(one, count)
         except NotWholeError as error:
             self._leave_out(one, error)
-            self.present.remove(one)
 
     def note_memory(self) -> None:
         """Keeps what all servers hold now."""
@@ -260,6 +277,8 @@ class _Run:
         if one.server.is_needed:
             raise error
         self.results["skipped"][one.name] = str(error)[:300]
+        self.present = [other for other in self.present if other is not one]
+        self.results["first_words"].pop(one.name, None)
 
     def _new_folder(self, server: Server, use: str) -> Path:
         folder = self._folder / re.sub(r"\W+", "-", f"{server.name} {use}")

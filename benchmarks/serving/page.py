@@ -41,7 +41,7 @@ _INTRODUCTION: Final = """\
 # Performance of serving
 
 `partstream serve` and a [hub](../hub.md), beside a floor and gateways of others, in one run: `make bench WHAT=serve`,
-ten minutes on Linux with Node 20. `ONLY="floor partstream" ROUNDS=1` is a quick look, which leaves this page as it is.
+eleven minutes on Linux with Node 20. `ONLY="floor partstream" ROUNDS=1` is a quick look, which leaves this page as it is.
 
 ## Where others are ahead
 
@@ -52,8 +52,10 @@ _EXPLANATION: Final = """
 
 Everybody runs at the same time before one model server, over loopback, on the same processors as that server and the
 clients. In each round all have a turn, in an order of chance. One answer of each is compared letter by letter with what
-was to be said, and the words of every answer are counted. A ratio is the median of the ratios of the rounds, with the
-least and the most of them. The definitions are those of the public board of gateways (onthebench.ai).
+was to be said, and the words of every answer are counted. First words are timed in laps of {firsts} answers of each,
+{laps} laps a round, since the speed of a machine changes within seconds. A ratio is the median of the ratios of the
+laps or rounds, with the least and the most of them. The definitions are those of the public board of gateways
+(onthebench.ai).
 
 - **Added to the first word**: from a request to its first word, less the same of the model server alone. One client,
   answers of 10 words.
@@ -98,8 +100,9 @@ def page(results: Mapping[str, Any]) -> str:
     rust = _RUST.format(
         f"an answer of {', '.join(results['by_rust'])}" if results["by_rust"] else "none of its answers"
     )
+    explanation = _EXPLANATION.format(rust=rust, **results["sizes"])
     tables = markdown(results["machine"], results["skipped"], grids(results))
-    return "".join((_INTRODUCTION, *ahead(results), "\n", tables, _EXPLANATION.format(rust=rust).rstrip(), "\n"))
+    return "".join((_INTRODUCTION, *ahead(results), "\n", tables, explanation.rstrip(), "\n"))
 
 
 def ahead(results: Mapping[str, Any]) -> Iterator[str]:
@@ -263,19 +266,19 @@ class _Figures:
         return all(one.name in self._results["first_words"] for one in contestants)
 
     def _added(self, one: Contestant) -> list[float]:
-        """By round: the milliseconds to the first word beyond those of the model server itself."""
+        """By lap: the milliseconds to the first word beyond those of the model server itself."""
         through, alone = (self._results["first_words"][each.name] for each in (one, _direct(one)))
         return [median(values) - median(others) for values, others in zip(through, alone, strict=True)]
 
     def _late(
         self, one: Contestant, of: str = "first_words", place: int = _LAST_HUNDREDTH, *, is_added: bool = True
     ) -> float:
-        """A hundredth of all rounds, the 99th if nothing else is said, beyond that of the model server."""
+        """A hundredth of all laps, the 99th if nothing else is said, beyond that of the model server."""
         through, alone = (_hundredths(self._all(each, of))[place] for each in (one, _direct(one)))
         return through - alone if is_added else through
 
     def _all(self, one: Contestant, of: str = "first_words") -> list[float]:
-        """The milliseconds of all rounds from a request to its first word, or from a word to the next."""
+        """The milliseconds of all laps from a request to its first word, or from a word to the next."""
         return [*chain.from_iterable(self._results[of][one.name])]
 
     def _processor(self, one: Contestant, words: str = _SHORT) -> list[float]:
