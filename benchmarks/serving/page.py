@@ -41,7 +41,8 @@ _INTRODUCTION: Final = """\
 # Performance of serving
 
 `partstream serve` and a [hub](../hub.md), beside a floor and gateways of others, in one run: `make bench WHAT=serve`,
-eleven minutes on Linux with Node 20. `ONLY="floor partstream" ROUNDS=1` is a quick look, which leaves this page as it is.
+twelve minutes on Linux with Node 20. `ONLY="floor partstream" ROUNDS=1` is a quick look, which leaves this page as it
+is.
 
 ## Where others are ahead
 
