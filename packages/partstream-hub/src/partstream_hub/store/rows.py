@@ -354,7 +354,8 @@ def _reserved_whole(work: Transaction, worker: str, batch: Batch) -> Granted | N
     granted = Granted({rule: batch.windows[rule] for rule in amounts}, amounts)
     added = [value for rule, amount in amounts.items() for value in (batch.windows[rule], amount)]
     begun = _begun(worker, reserve, granted)
-    found = work.whole(_reserving("reserve whole", len(amounts), work.clock), (*added, *begun))
+    name = "reserve whole of one" if len(amounts) == 1 else "reserve whole"
+    found = work.whole(_reserving(name, len(amounts), work.clock), (*added, *begun))
     if found is None:
         now = work.now()
         work.run(_reserving("add where all have room", len(amounts)), (*added, now, now))

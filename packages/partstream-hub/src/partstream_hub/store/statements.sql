@@ -57,6 +57,13 @@ WITH more (number, amount) AS (VALUES {rows}), held AS (
     FROM held, room WHERE hub_windows.id = held.id AND is_there
 ) INSERT INTO hub_reservations (answer_id, worker, amounts, money, lost)
     SELECT ?, ?, ?, CAST(? AS BIGINT), ? FROM room WHERE is_there RETURNING answer_id;
+-- reserve whole of one
+WITH more (number, amount) AS (VALUES {rows}), added AS (
+    UPDATE hub_windows SET reserved = reserved + amount FROM more WHERE id = (
+        SELECT id FROM hub_windows WHERE id = number AND spent + reserved + amount <= budget_limit
+            AND starts_at <= {clock} AND (ends_at IS NULL OR ends_at > {clock}) FOR UPDATE SKIP LOCKED) RETURNING 1
+) INSERT INTO hub_reservations (answer_id, worker, amounts, money, lost)
+    SELECT ?, ?, ?, CAST(? AS BIGINT), ? FROM added RETURNING answer_id;
 -- running
 SELECT answer_id, amounts FROM hub_reservations WHERE answer_id IN ({places}) ORDER BY answer_id;
 -- extend
