@@ -88,7 +88,8 @@ class _Connection:
         self._names: dict[tuple[str, tuple[int, ...] | None], bytes] = {}
         self._unread: deque[bool] = deque()  # the results that are to come, and whether the rows of each are asked for
         self._selector = selectors.DefaultSelector()
-        self._selector.register(self._wire.socket, selectors.EVENT_READ)
+        self._events = selectors.EVENT_READ
+        self._selector.register(self._wire.socket, self._events)
 
     def send(self, statement: str, parameters: Sequence[object] = (), *, is_question: bool = False) -> None:
         """Says a statement, with `?` for each parameter and for nothing else."""
@@ -107,7 +108,7 @@ class _Connection:
 
     def check(self) -> None:
         """Raises an `OperationalError` if the server has closed it while it was unused, before anything is said."""
-        while self._selector.select(0):
+        for _ in range(2):  # its last words, and its end
             self._wire.consume_input()
 
     def answers(self) -> list[list[tuple[Any, ...]]]:
@@ -157,8 +158,9 @@ class _Connection:
                     return result
             else:
                 raise psycopg.OperationalError
-            events = selectors.EVENT_READ | selectors.EVENT_WRITE * self._wire.flush()
-            self._selector.modify(self._wire.socket, events)
+            if (events := selectors.EVENT_READ | selectors.EVENT_WRITE * self._wire.flush()) != self._events:
+                self._selector.modify(self._wire.socket, events)
+                self._events = events
             if not self._selector.select(None if self.ends is None else max(0.0, self.ends - time.monotonic())):
                 raise psycopg.OperationalError
             self._wire.consume_input()
