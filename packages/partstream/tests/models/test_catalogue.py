@@ -17,7 +17,7 @@ from models.lists import (
     noted,
 )
 from partstream.errors import UpstreamProtocolError
-from partstream.upstream.discovery import read_catalogue, with_native_list
+from partstream.upstream.discovery import read_catalogue, with_list
 from rows import one_test_for
 
 KEPT = {
@@ -128,7 +128,7 @@ def test_a_list_without_end_is_cut_and_says_so(caplog: pytest.LogCaptureFixture)
 def test_a_bare_list_gets_the_facts_of_the_servers_own_list_and_loses_what_is_no_language_model():
     bare = read_catalogue(LM_STUDIO_BARE)
     assert bare.is_bare
-    catalogue = with_native_list(bare, read_catalogue(LM_STUDIO))
+    catalogue = with_list(bare, read_catalogue(LM_STUDIO), is_better=True)
     assert list(catalogue.entries) == ["qwen2-vl-7b-instruct", "meta-llama-3.1-8b-instruct"]
     first, second = (entry.record for entry in catalogue.entries.values())
     assert (first.context_window.value, first.image_input.value, first.tool_calling.value) == (32768, True, True)

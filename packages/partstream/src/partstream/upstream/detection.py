@@ -714,7 +714,7 @@ class DetectionFile(KeptFile):
 
     def load(self, now: float) -> Detected | None:
         """The protocol that was found out; None where none is known, or not any more at `now`."""
-        match self.read(lambda document: document):
+        match self.read():
             case {
                 "version": str(version),
                 "protocol": str(protocol),

@@ -23,7 +23,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 from urllib.parse import urlencode, urlsplit
 
 from partstream import errors
@@ -41,8 +41,6 @@ from partstream.upstream.model_shapes import Fields, note_problem
 if TYPE_CHECKING:
     from partstream.lm.provider import LanguageModelChatInformation
     from partstream.upstream.configuration import GatewayConfiguration
-
-V = TypeVar("V")
 
 _logger = logging.getLogger("partstream.models")
 _MAX_QUESTIONS: Final = 1000
@@ -108,8 +106,7 @@ class ModelList:
             account = dumps([key, configuration.key_place, headers])
             self._cache = DiskCache(configuration.cache_folder, configuration.base_url, account)
         self._clock = clock
-        self._known: Answers = {}
-        self._is_loaded = False
+        self._known: Answers | None = None  # not read from the disk yet
         self._records: tuple[ModelRecord, ...] | None = None
         self._pricing: Mapping[str, facts.Pricing] = {}
         self._capabilities: Mapping[str, ModelCapabilities] = {
@@ -154,27 +151,24 @@ class ModelList:
         record = model.record
         if not self._writer.sets_window:
             return model
-        fact = record.context_window
-        if fact is None or fact.source is not Source.CONFIGURATION:
+        window, most = record.context_window, record.max_input_tokens
+        if window is None or window.source is not Source.CONFIGURATION:
             settings = self._configuration.request_settings(record.id)
-            fact = self._writer.choose_window(replace(settings, capabilities=facts.known_capabilities(record)))
-            if fact.source is Source.DETAILS and record.loaded_window is not None:
-                fact = record.loaded_window
-        stated = record.max_input_tokens
-        fits = stated is None or stated.value <= fact.value
-        if self._said_windows.get(record.id) != fact:
-            self._said_windows[record.id] = fact
-            _logger.info("requests to %s set a context window of %s tokens", record.id, fact)
-            if not fits:
+            window = self._writer.choose_window(replace(settings, capabilities=facts.known_capabilities(record)))
+            if window.source is Source.DETAILS and record.loaded_window is not None:
+                window = record.loaded_window
+        if most is not None and most.value > window.value:
+            if self._said_windows.get(record.id) != window:
+                self._said_windows[record.id] = window
                 _logger.warning(
-                    "%s: got a limit of %s tokens for prompts, which exceeds the context window of %s tokens that "
-                    "requests set: prompts get what the window has room for; set a larger numCtx for longer ones",
+                    "%s: prompts get at most the context window that requests set, %s tokens, and not the limit of %s "
+                    "tokens: set a larger numCtx for longer ones",
                     record.id,
-                    stated,
-                    fact,
+                    window,
+                    most,
                 )
-        record = replace(record, context_window=fact, max_input_tokens=stated if fits else None)
-        return replace(model, record=record)
+            most = None
+        return replace(model, record=replace(record, context_window=window, max_input_tokens=most))
 
     def pricing(self, model_id: str) -> facts.Pricing | None:
         """A person's prices of a model, else those in the last list; None if they are unknown."""
@@ -219,23 +213,22 @@ class ModelList:
     def _running(self) -> list[asyncio.Task[None]]:
         return [task for task in (self._listing, self._asking) if task is not None and not task.done()]
 
-    async def _load(self) -> None:
-        """Reads the stored answers."""
-        answers = await asyncio.to_thread(self._cache.load) if self._cache is not None else {}
+    async def _load(self) -> Answers:
+        """The stored answers, and the records that they give."""
+        answers = {} if self._cache is None else await asyncio.to_thread(self._cache.load)
         if any(_document(answers, question) is not None for question in self._lists):
             try:
                 self._records = self._compose(answers).records
             except errors.UpstreamProtocolError as error:
                 _logger.warning("ignored the stored list of models: %s", error)
-                answers = {}
-        self._known = answers
-        self._is_loaded = True
+                return {}
+        return answers
 
-    def _log_failure(self, task: asyncio.Task[None], *, is_awaited: bool = False) -> None:
-        if task.cancelled() or (error := task.exception()) is None or is_awaited:  # who waits for it gets the error
+    def _log_failure(self, task: asyncio.Task[None]) -> None:
+        if task.cancelled() or (error := task.exception()) is None or self._waiting:  # who waits gets the error
             return
-        before, self._said_failure = self._said_failure, str(error)
-        if before != self._said_failure:
+        if str(error) != self._said_failure:
+            self._said_failure = str(error)
             _logger.warning("cannot refresh the list of models of %s: %s", self._configuration.shown_url, error)
 
     # ---- requests ----
@@ -244,12 +237,12 @@ class ModelList:
         """The running refresh, or a new one; what follows the list runs in the background."""
         before, self._listing = self._listing, shared_task(self._listing, self._refresh)
         if self._listing is not before:
-            self._listing.add_done_callback(lambda task: self._log_failure(task, is_awaited=self._waiting > 0))
+            self._listing.add_done_callback(self._log_failure)
         return self._listing
 
     async def _refresh(self) -> None:
-        if not self._is_loaded:
-            await self._load()
+        if self._known is None:
+            self._known = await self._load()
             if self._records is not None:
                 return  # they are known now, and a list is asked for after them
         answers = self._known
@@ -271,13 +264,13 @@ class ModelList:
         if self._records is None and (awaited := [one for one in composition.questions if one.is_awaited]):
             with suppress(TimeoutError):
                 async with asyncio.timeout(_LONGEST_AWAITED):
-                    await self._ask_all(awaited, set())
+                    await self._ask_all(awaited, answers, set())
             composition = self._compose(answers)
         self._next_refresh = self._clock() + _LIST_SECONDS
         self._said_failure = None
         self._publish(composition.records)
         if self._asking is None or self._asking.done():
-            self._asking = asyncio.create_task(self._ask_more())
+            self._asking = asyncio.create_task(self._ask_more(answers))
             self._asking.add_done_callback(self._log_failure)
 
     async def _withdraw(self) -> None:
@@ -295,25 +288,24 @@ class ModelList:
         is_wanted = partial(is_allowed, selection=self._configuration.selection)
         return Composition(answers, self._base_path, is_wanted, self._lists)
 
-    async def _ask_more(self) -> None:
+    async def _ask_more(self, answers: Answers) -> None:
         """Requests the facts that the list lacks; publishes the records once all are there."""
         failed: set[str] = set()
         for _ in range(_ROUNDS):
             now = self._clock()
-            fresh = {key for key, answer in self._known.items() if answer.is_fresh(now, _DETAILS_SECONDS)}
-            questions = [one for one in self._compose(self._known).questions if one.key not in failed | fresh]
+            fresh = {key for key, answer in answers.items() if answer.is_fresh(now, _DETAILS_SECONDS)}
+            questions = [one for one in self._compose(answers).questions if one.key not in failed | fresh]
             if not questions or len(failed) >= _MAX_FAILURES:
                 break
-            await self._ask_all(questions[:_MAX_QUESTIONS], failed)
-        composition = self._compose(self._known)
-        wanted = {question.key for question in (*self._lists, *composition.questions)}
-        for key in self._known.keys() - wanted:
-            del self._known[key]
+            await self._ask_all(questions[:_MAX_QUESTIONS], answers, failed)
+        composition = self._compose(answers)
+        for key in answers.keys() - {question.key for question in (*self._lists, *composition.questions)}:
+            del answers[key]
         self._publish(composition.records)
         if self._cache is not None:
-            await asyncio.to_thread(self._cache.save, dict(self._known))
+            await asyncio.to_thread(self._cache.save, dict(answers))
 
-    async def _ask_all(self, questions: Iterable[FactRequest], failed: set[str]) -> None:
+    async def _ask_all(self, questions: Iterable[FactRequest], answers: Answers, failed: set[str]) -> None:
         """Sends several requests at the same time, and stops when the upstream refuses too many of them."""
         remaining = iter(questions)
 
@@ -322,7 +314,7 @@ class ModelList:
                 if len(failed) >= _MAX_FAILURES:
                     return
                 try:
-                    self._known[question.key] = await self._ask(question)
+                    answers[question.key] = await self._ask(question)
                 except errors.LanguageModelError as error:  # the upstream failed, or there is no key for it
                     failed.add(question.key)
                     _logger.info("no details from %s: %s", question.key, error)
@@ -332,43 +324,31 @@ class ModelList:
                 group.create_task(work())
 
     async def _ask(self, question: FactRequest) -> CachedAnswer:
-        """The answer to one question."""
-        response = await self._response(question.path, question.body)
-        now = self._clock()
-        if response.status in _NOTHING_THERE:
-            return CachedAnswer(None, now)
-        pages = [self._parsed(question, response)]
-        query = next_page(pages[0])
-        while query is not None and len(pages) < MOST_PAGES:
-            pages.append(self._parsed(question, await self._response(f"{question.path}?{query}")))
-            query, before = next_page(pages[-1]), query
-            if query == before:  # it names the page that it just gave
+        """The answer to one question; the pages of a list as one document."""
+        pages: list[object] = []
+        path: str | None = question.path
+        while path is not None and len(pages) < MOST_PAGES:
+            try:
+                async with asyncio.timeout(REQUEST_SECONDS):
+                    response = await self._fetch(path, {}, question.body)
+            except TimeoutError as error:
+                raise errors.UpstreamError(
+                    f"the server gave no answer within {REQUEST_SECONDS:g} s when asked for its models ({path})",
+                    advice="check the address, and whether the server is overloaded",
+                ) from error
+            if not pages and response.status in _NOTHING_THERE:
+                return CachedAnswer(None, self._clock())
+            document = document_in(response.body) if response.status == 200 else None
+            if document is None:  # null too, which would mean that nothing is there
+                raise list_refusal(response, self._configuration)
+            pages.append(document)
+            query, before = next_page(document), path
+            path = None if query is None else f"{question.path}?{query}"
+            if path == before:  # it names the page that it just gave
                 break
-        if query is not None:
+        if path is not None:
             _logger.info("%s has more pages than the %d that were read", question.path, len(pages))
-        return CachedAnswer(joined_pages(pages), now)
-
-    def _parsed(self, question: FactRequest, response: FetchResponse) -> object:
-        if response.status != 200:
-            raise list_refusal(response, self._configuration)
-        try:
-            document: object = loads(response.body)
-        except JSONDecodeError as error:
-            raise list_refusal(response, self._configuration) from error
-        if document is None:  # null would mean an absent document
-            where = f"the answer of {question.path}"
-            raise errors.UpstreamProtocolError(event_type=where, field=None, got="null", expected="a JSON object")
-        return document
-
-    async def _response(self, path: str, body: bytes | None = None) -> FetchResponse:
-        try:
-            async with asyncio.timeout(REQUEST_SECONDS):
-                return await self._fetch(path, {}, body)
-        except TimeoutError as error:
-            raise errors.UpstreamError(
-                f"the server gave no answer within {REQUEST_SECONDS:g} s when asked for its models ({path})",
-                advice="check the address, and whether the server is overloaded",
-            ) from error
+        return CachedAnswer(joined_pages(pages), self._clock())
 
     def _publish(self, records: tuple[ModelRecord, ...]) -> None:
         is_other, self._records = records != self._records, records
@@ -439,14 +419,15 @@ def _document(answers: Mapping[str, CachedAnswer], question: FactRequest) -> Any
 class Composition:
     """What all answers say together, of which at least one is to :func:`list_questions`.
 
-    There are no further questions about models that are not wanted.
+    Args:
+        is_wanted: Whether details of a model are needed, by its id.
 
     Attributes:
-        records: The language models, in the order of the list.
-        questions: All further useful questions, answered or not.
+        records: The language models with all that is known about them.
+        questions: What else there is to ask; an answer to one of them gives another composition.
 
     Raises:
-        UpstreamProtocolError: The list is not a list of models.
+        UpstreamProtocolError: The first list with an answer is none.
     """
 
     def __init__(
@@ -458,43 +439,35 @@ class Composition:
     ) -> None:
         self.questions: list[FactRequest] = []
         self._answers = answers
-        self._path = path = base_path.rstrip("/")
+        path = base_path.rstrip("/")
         # The root of a server's native API is before `/v1`, or before the `/api` of the native API itself.
-        self._root = root = next((path.removesuffix(end) for end in ("/v1", "/api") if path.endswith(end)), None)
-        catalogue = self._listed(lists)
+        root = next((path.removesuffix(end) for end in ("/v1", "/api") if path.endswith(end)), None)
+        catalogue = self._listed(lists, root)
+        self._before = {False: path, True: root if path else ""}  # a base URL without a path is the root itself
         windows: dict[str, Fact[int]] = {}
-        if root is not None:
-            catalogue = self._with_native_lists(catalogue, root)
-            # The windows of the models that are loaded, by their ids, at a server that lists them.
-            paths = [entry.details.running_path for entry in catalogue.entries.values() if entry.details is not None]
-            for one in dict.fromkeys(filter(None, paths)):
-                windows |= model_shapes.read_running(self._answer_to(FactRequest(root + one)))
-        records = []
-        for model_id, entry in catalogue.entries.items():
-            record = self._detailed(entry) if is_wanted(model_id) else entry.record
-            if record is not None:
-                records.append(model_shapes.with_running_window(record, windows.get(model_id)))
-        self.records = tuple(records)
+        # The windows of the models that are loaded, by their ids, at a server that lists them.
+        running = {entry.details.running_path for entry in catalogue.entries.values() if entry.details is not None}
+        for one in running - {""} if root is not None else ():
+            windows |= model_shapes.read_running(self._answer_to(FactRequest(f"{root}{one}")))
+        detailed = [
+            self._detailed(entry) if is_wanted(model_id) else entry.record
+            for model_id, entry in catalogue.entries.items()
+        ]
+        known = (record for record in detailed if record is not None)
+        self.records = tuple(model_shapes.with_running_window(record, windows.get(record.id)) for record in known)
 
-    def _listed(self, lists: Sequence[FactRequest]) -> Catalogue:
-        """The first list that there is, with what the protocol's further lists say about its models."""
+    def _listed(self, lists: Sequence[FactRequest], root: str | None) -> Catalogue:
+        """The first list that there is, with what further lists say about its models: those of the protocol; and those
+        of the server's native API, if it has only OpenAI's fields."""
         chosen = next(question for question in lists if _document(self._answers, question) is not None)
         catalogue = read_catalogue(_document(self._answers, chosen))
-        entries = dict(catalogue.entries)
-        for further in lists[1:]:
-            others = {} if further is chosen else self._further(further).entries
-            for model_id in entries.keys() & others.keys():  # the first list wins
-                entry = entries[model_id]
-                entries[model_id] = replace(entry, record=merged(others[model_id].record, entry.record))
-        return replace(catalogue, entries=entries)
-
-    def _with_native_lists(self, catalogue: Catalogue, root: str) -> Catalogue:
-        """A list that has only OpenAI's fields, with the facts of the server's native lists."""
-        if not catalogue.is_bare:
-            return catalogue
-        owners = {None, *(entry.record.creator for entry in catalogue.entries.values())}
-        for path in (path for path, owner in _NATIVE_LISTS if owner in owners):
-            catalogue = with_native_list(catalogue, self._further(FactRequest(root + path)))
+        for question in lists[1:]:
+            if question is not chosen:
+                catalogue = with_list(catalogue, self._further(question))
+        if root is not None and catalogue.is_bare:
+            owners = {None, *(entry.record.creator for entry in catalogue.entries.values())}
+            for path in (path for path, owner in _NATIVE_LISTS if owner in owners):
+                catalogue = with_list(catalogue, self._further(FactRequest(root + path)), is_better=True)
         return catalogue
 
     def _further(self, question: FactRequest) -> Catalogue:
@@ -507,18 +480,13 @@ class Composition:
     def _detailed(self, entry: CatalogueEntry) -> ModelRecord | None:
         """The record with the details of the model; None if the model is not a language model."""
         record, details = entry.record, entry.details
-        # A base URL without a path is the root itself.
-        root = self._root if self._path else ""
-        before = root if details is not None and details.is_native else self._path
         path = None if details is None else details.path(record.id)
-        if details is None or path is None or before is None:
+        if details is None or path is None or (before := self._before[details.is_native]) is None:
             return record
         body = None if details.body is None else details.body(record.id)
         document = self._answer_to(FactRequest(before + path, body, details.is_awaited, record.id))
-        if document is None:
-            return record
         try:
-            better = model_shapes.read_detail(details, record.id, document)
+            better = record if document is None else model_shapes.read_detail(details, record.id, document)
         except errors.UpstreamProtocolError as error:
             _logger.debug("no details of %s: %s", record.id, error)
             return record
@@ -597,17 +565,18 @@ def read_catalogue(document: Any) -> Catalogue:
     return Catalogue(entries, frozenset(others), frozenset(shapes))
 
 
-def with_native_list(catalogue: Catalogue, native: Catalogue) -> Catalogue:
-    """A bare list with the facts of the server's native list about the same models.
+def with_list(catalogue: Catalogue, further: Catalogue, *, is_better: bool = False) -> Catalogue:
+    """A list with what a further one says about its models; where both say something, the one that is better counts.
 
-    Only the bare list determines which models can be used: the native list may hold models that only the native API
+    Only the first list determines which models can be used: a native one may hold models that only the native API
     serves.
     """
-    entries = {model_id: entry for model_id, entry in catalogue.entries.items() if model_id not in native.others}
-    for model_id in entries.keys() & native.entries.keys():
-        entry, other = entries[model_id], native.entries[model_id]
-        entries[model_id] = CatalogueEntry(merged(entry.record, other.record), other.details or entry.details)
-    return replace(catalogue, entries=entries, shapes=catalogue.shapes | native.shapes)
+    entries = {model_id: entry for model_id, entry in catalogue.entries.items() if model_id not in further.others}
+    for model_id in entries.keys() & further.entries.keys():
+        own, other = entries[model_id], further.entries[model_id]
+        record = merged(own.record, other.record) if is_better else merged(other.record, own.record)
+        entries[model_id] = CatalogueEntry(record, own.details or other.details)
+    return replace(catalogue, entries=entries, shapes=catalogue.shapes | further.shapes)
 
 
 def entries_of(document: Any) -> tuple[list[Any], str] | None:
@@ -675,7 +644,6 @@ def joined_pages(pages: Iterable[Any]) -> Any:
 
 # ---- Kept answers ----
 
-_FORMAT: Final = 1
 _MAX_ANSWERS: Final = 2000
 
 
@@ -703,40 +671,37 @@ class KeptFile:
         self._holds = holds
         self._most = most
 
-    def read(self, read: Callable[[Any], V]) -> V | None:
-        """What `read` makes of the document; None if there is no file. A file that cannot be read, or of which `read`
-        raises a ValueError, counts as none, and is written anew."""
+    def read(self) -> Any:
+        """The document; None if there is none, or if it cannot be read."""
         try:
             with self.path.open("rb") as file:
                 content = file.read(self._most + 1)
-            if len(content) > self._most:
-                raise ValueError(f"got more than {self._most:,} bytes")  # noqa: TRY301 - one way for a bad file
-            return read(loads(content))
+            return loads(content) if len(content) <= self._most else self._say("read", f"more than {self._most} bytes")
         except FileNotFoundError:
             return None
         except (OSError, ValueError) as error:
-            _logger.warning("cannot read %s in %s: %s", self._holds, self.path.name, error)
-            return None
+            return self._say("read", error)
 
     def write(self, document: Any) -> None:
         """Writes the document; a reader sees either the old file or the new one."""
         try:
             content = dumps(document)
             if len(content) > self._most:
-                raise ValueError(f"got {len(content)} bytes, expected at most {self._most}")  # noqa: TRY301 - as above
+                return self._say("store", f"more than {self._most} bytes")
             make_private_folder(self.path.parent)
             replace_file(self.path, content)  # as a whole, because several processes may write
-        except OSError as error:
-            _logger.warning("cannot store %s: %s", self._holds, error)
-        except (TypeError, ValueError) as error:  # TypeError: a server's 1e999, which reads as infinite
-            _logger.warning("%s is not stored: %s", self._holds, error)
+        except (OSError, TypeError, ValueError) as error:  # TypeError: a server's 1e999, which reads as infinite
+            self._say("store", error)
 
     def remove(self) -> None:
         """Removes the file, if there is one."""
         try:
             self.path.unlink(missing_ok=True)
         except OSError as error:
-            _logger.warning("cannot remove %s: %s", self._holds, error)
+            self._say("remove", error)
+
+    def _say(self, what: str, why: object) -> None:
+        _logger.warning("cannot %s %s in %s: %s", what, self._holds, self.path.name, why)
 
 
 class DiskCache(KeptFile):
@@ -751,24 +716,19 @@ class DiskCache(KeptFile):
         super().__init__(folder / f"models-{digest}.json", "the list of models", 32 * 1024 * 1024)
 
     def load(self) -> Answers:
-        """The answers; empty if there are none."""
-
-        def read(document: Any) -> Answers:
-            kept = document.get("answers") if isinstance(document, dict) else None
-            if not isinstance(kept, dict) or document.get("format") != _FORMAT:
-                raise ValueError(f"got {document!r:.60}, expected answers of format {_FORMAT}")
-            answers: Answers = {}
-            for key, answer in kept.items():
-                match answer:
-                    case {"document": value, "fetched_at": time} if (at := as_amount(time, LAST_TIME)) is not None:
-                        answers[key] = CachedAnswer(value, at)
-                    case _:
-                        raise ValueError(f"{key:.80}: got {answer!r:.60}, expected an answer")
-            return answers
-
-        return self.read(read) or {}
+        """The answers; empty if there are none, or if they are not as they are written."""
+        answers: Answers = {}
+        match self.read():
+            case {"format": 1, "answers": dict(kept)}:
+                for key, answer in kept.items():
+                    match answer:
+                        case {"document": value, "fetched_at": time} if (at := as_amount(time, LAST_TIME)) is not None:
+                            answers[key] = CachedAnswer(value, at)
+                        case _:
+                            return {}
+        return answers
 
     def save(self, answers: Mapping[str, CachedAnswer]) -> None:
         """Writes the newest 2,000 answers."""
         newest = sorted(answers.items(), key=lambda item: item[1].fetched_at)[-_MAX_ANSWERS:]
-        self.write({"format": _FORMAT, "answers": {key: answer._asdict() for key, answer in newest}})
+        self.write({"format": 1, "answers": {key: answer._asdict() for key, answer in newest}})
