@@ -24,7 +24,7 @@ from partstream.codec.checks import Expectation, dataclass, replace
 from partstream.settings.kinds import ConfigurationError
 from partstream.upstream.endpoint import Secret
 from partstream_hub import configuration
-from partstream_hub.directory import RATE_NAMES, Directory, DirectoryChange, Key, Owner, OwnerKind, RateLimits
+from partstream_hub.directory import Directory, Key, Owner, OwnerKind
 from partstream_hub.hub import new_code, new_key
 from partstream_hub.store.opening import database_address, opened_store
 from partstream_hub.store.store import VERSIONS, HubStore
@@ -50,15 +50,6 @@ class Administration:
         """All that there is."""
         return self.store.directory() or Directory()
 
-    def prepared(self, wanted: configuration.HubDocument) -> configuration.Plan:
-        """What has to change for the hub to be what a document says; changes nothing."""
-        return configuration.plan_of(self.directory(), wanted)
-
-    def prepared_entry(self, one: configuration.EntryId, entry: configuration.Fields | None) -> configuration.Plan:
-        """What has to change for one entry to be there as it is given, or to be gone for None."""
-        plan = self.prepared({one.section: {} if entry is None else {one.name: entry}})
-        return replace(plan, steps=tuple(step for step in plan.steps if step.id == one))
-
     def carry_out(self, plan: configuration.Plan) -> int:
         """Carries out a plan in one transaction, unless another has changed the hub since it was made; the version of
         the directory afterwards."""
@@ -68,22 +59,13 @@ class Administration:
     def add_key(
         self, person: str, label: str = "", expires_at: float | None = None, fields: configuration.Fields = _NO_FIELDS
     ) -> tuple[Key, Secret]:
-        """Makes a key for a person, with limits of its own as of :meth:`put_key`: the key as it is kept, and the key
-        itself, which cannot be shown again."""
-        made = new_key()
-        return self.put_key(Key(made.id, made.digest, person, label, expires_at=expires_at), fields), made.secret
-
-    def put_key(self, key: Key, fields: configuration.Fields) -> Key:
-        """Adds a key, or replaces the one with its id. It may have limits of its own, which are fields of a person in
-        their one form: budgets and their time zone, models and rates; those that are left out are no limits."""
-        directory, owner = self.directory(), Owner(OwnerKind.KEY, key.id)
-        before = directory.keys.get(key.id)
-        rates = RateLimits(**{name: fields.get(name) for name in RATE_NAMES})
-        key = replace(key, models=fields.get("models"), rates=rates)
-        changes: list[DirectoryChange] = [] if before == key else [key]
-        if changes := [*changes, *configuration.budget_changes(owner, fields, directory)]:
-            self.store.change(changes, self.by, None if before is None else directory.version)
-        return key
+        """Makes a key for a person, which may have limits of its own: the key as it is kept, and the key itself, which
+        cannot be shown again."""
+        made, directory = new_key(), self.directory()
+        key = configuration.limited(Key(made.id, made.digest, person, label, expires_at=expires_at), fields)
+        budgets = configuration.budget_changes(Owner(OwnerKind.KEY, key.id), fields, directory)
+        self.store.change([key, *budgets], self.by)
+        return key, made.secret
 
     def revoke(self, key_ids: Sequence[str]) -> None:
         """Revokes keys for ever, from now on."""

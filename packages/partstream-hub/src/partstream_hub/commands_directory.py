@@ -46,7 +46,7 @@ from partstream_hub.commands_database import (
     url_option,
 )
 from partstream_hub.configuration import Plan
-from partstream_hub.directory import LABEL, RATE_NAMES, Directory, Key, may_use
+from partstream_hub.directory import LABEL, Directory, Key, may_use
 from partstream_hub.hub import is_valid
 from partstream_hub.store.rows import SQL
 from partstream_hub.store.store import VERSIONS, HubStore
@@ -151,8 +151,8 @@ def check(*, as_json: bool) -> None:
 # ---- Options from fields ----
 
 
-def _field_options(section: configuration.Section, names: Sequence[str] = ()) -> Callable[[AnyCommand], AnyCommand]:
-    """Adds to a command an option for each field of a table, or for some; :func:`_given_fields` takes their values."""
+def _field_options(section: configuration.Section) -> Callable[[AnyCommand], AnyCommand]:
+    """Adds to a command an option for each field of a table; :func:`_read_fields` takes their values."""
 
     def option(field: configuration.Field) -> Callable[[Any], Any]:
         if isinstance(field.default, bool):
@@ -161,26 +161,15 @@ def _field_options(section: configuration.Section, names: Sequence[str] = ()) ->
         says = f"{field.says}{'; repeat for more' if field.is_many else ''}."
         return click.option(field.option, field.name, metavar=field.metavar, multiple=field.is_many, help=says)
 
-    fields = configuration.FIELDS[section]
-    return all_options(*(option(fields[name]) for name in names or fields))
-
-
-def _given_fields(options: Mapping[str, Any], unset: tuple[str, ...] | None = None) -> dict[str, Any]:
-    """The fields that the options of a command give, as they were written; a command that changes an entry has fields
-    to `unset` too, and needs something to do."""
-    given = {name: value for name, value in options.items() if value not in (None, ())}
-    if twice := [name for name in unset or () if name in given]:
-        raise click.UsageError(f"--unset: got {', '.join(twice)}, which an option sets")
-    if unset == () and not given:
-        raise click.UsageError("nothing to change: give an option, or --unset FIELD")
-    return given
+    return all_options(*map(option, configuration.FIELDS[section].values()))
 
 
 def _read_fields(
-    section: configuration.Section, given: Mapping[str, Any], before: configuration.Fields | None = None
+    section: configuration.Section, options: Mapping[str, Any], before: configuration.Fields | None = None
 ) -> configuration.Fields:
-    """An entry with the fields of :func:`_given_fields`; the others stay as they are in `before`. A UsageError names
-    the option whose value cannot be used."""
+    """An entry with the fields that the options of a command give; the others stay as they are in `before`. A
+    UsageError names the option whose value cannot be used."""
+    given = {name: value for name, value in options.items() if value not in (None, ())}
     entry, faults = configuration.read_entry(section, {**(before or {}), **given}, "")
     said = []
     for fault in faults:
@@ -239,9 +228,8 @@ _HELP: Final = {
         "Add a model: where it is answered, or the price of one that the workers' providers list.",
         "Change a model, or set the price of one that the workers' providers list.",
     ),
+    "key": ("", "Narrow what a key may do: budgets, models and rates of its own, beside those of its person and team."),
 }
-_KEY_FIELDS: Final = ("budgets", "time_zone", "models", *RATE_NAMES)
-"""The fields that a key may have as well as its person."""
 
 
 @click.group("add", short_help="Add a team, a person or a model.")
@@ -266,99 +254,90 @@ def remove() -> None:
     """
 
 
-def _add_commands(kind: str, section: configuration.Section) -> None:
-    """Adds to each group its command for a table of entries."""
+def _add_commands(section: configuration.Section) -> None:
+    """Adds to each group its command for a table of entries; a key is only changed."""
+    kind, fields = section.one, tuple(configuration.FIELDS[section])
+    is_key = section is configuration.Section.KEYS
+
+    @change.command(kind, help=_HELP[kind][1])
+    @click.argument("name", metavar="ID" if is_key else "NAME")
+    @_field_options(section)
+    @click.option(
+        "--unset",
+        multiple=True,
+        metavar="FIELD",
+        type=click.Choice(fields),
+        help="Set a field back to its default; repeat for more.",
+    )
+    def set_one(name: str, unset: tuple[str, ...], **options: Any) -> None:
+        _put_entry(section, name, options, unset)
+
+    if is_key:
+        return
 
     @add.command(kind, help=_HELP[kind][0])
     @click.argument("name")
     @_field_options(section)
     def add_one(name: str, **options: Any) -> None:
-        _put_entry(section, name, _given_fields(options))
+        _put_entry(section, name, options)
         if section is configuration.Section.PEOPLE:
             click.echo(f"Next: `partstream hub key add {name}`, or `partstream hub invite {name}`.", err=True)
-
-    @change.command(kind, help=_HELP[kind][1])
-    @click.argument("name")
-    @_field_options(section)
-    @_unset_option(tuple(configuration.FIELDS[section]))
-    def set_one(name: str, unset: tuple[str, ...], **options: Any) -> None:
-        _put_entry(section, name, _given_fields(options, unset), unset)
 
     @remove.command(kind, help=f"Remove a {kind}.")
     @click.argument("name")
     @click.option("--yes", is_flag=True, help="Do not ask.")
     def remove_one(name: str, *, yes: bool) -> None:
-        identity = _identity(section, name)
         with hub_database() as hub:
-            _check_known(section, name, hub.directory())
-            _carry_out(hub, hub.prepared_entry(identity, None), may_remove=yes)
+            directory = hub.directory()
+            before = _known(section, name, directory)
+            step = configuration.Step(configuration.EntryId(section, name), before, None)
+            _carry_out(hub, Plan(directory, (step,)), may_remove=yes)
 
 
 def _put_entry(
-    section: configuration.Section, name: str, given: Mapping[str, Any], unset: Sequence[str] | None = None
+    section: configuration.Section, name: str, options: Mapping[str, Any], unset: Sequence[str] | None = None
 ) -> None:
     """Adds an entry, or, with a list of fields to unset, changes the one that is there."""
-    identity = _identity(section, name)
+    if twice := [one for one in unset or () if options[one] not in (None, ())]:
+        raise click.UsageError(f"--unset: got {', '.join(twice)}, which an option sets")
+    if unset == () and all(one in (None, ()) for one in options.values()):
+        raise click.UsageError("nothing to change: give an option, or --unset FIELD")
+    if not (expected := configuration.expected_name(section)).fits(name):
+        raise click.UsageError(f"NAME: got {shown_argument(name)}, expected {expected.description}")
+    identity = configuration.EntryId(section, name)
     with hub_database() as hub:
         directory = hub.directory()
-        before = configuration.document_of(directory)[section].get(name)
+        before = configuration.entries_of(section, directory).get(name)
+        # What the workers' providers list is there without an entry.
+        if unset is not None and section is not configuration.Section.MODELS:
+            before = _known(section, name, directory)
         if before is not None and unset is None:
             raise click.UsageError(
                 f"there is a {identity} already; `partstream hub set {section.one} {name}` changes it"
             )
-        # What the workers' providers list is there without an entry.
-        if unset is not None and section is not configuration.Section.MODELS:
-            _check_known(section, name, directory)
         kept = {one: value for one, value in (before or {}).items() if one not in (unset or ())}
-        entry = _read_fields(section, given, kept)
+        entry = _read_fields(section, options, kept)
         if team := entry.get("team"):
-            _check_known(configuration.Section.TEAMS, team, directory, "--team: ")
-        _carry_out(hub, hub.prepared_entry(identity, entry))
+            _known(configuration.Section.TEAMS, team, directory, "--team: ")
+        steps = () if entry == before else (configuration.Step(identity, before, entry),)
+        _carry_out(hub, Plan(directory, steps))
 
 
-def _unset_option(names: tuple[str, ...]) -> Callable[[Any], Any]:
-    says = "Set a field back to its default; repeat for more."
-    return click.option("--unset", multiple=True, metavar="FIELD", type=click.Choice(names), help=says)
-
-
-@change.command("key")
-@click.argument("key_id", metavar="ID")
-@_field_options(configuration.Section.PEOPLE, _KEY_FIELDS)
-@_unset_option(_KEY_FIELDS)
-def set_key(key_id: str, unset: tuple[str, ...], **options: Any) -> None:
-    """Narrow what a key may do: budgets, models and rates of its own, beside those of its person and team."""
-    given = _given_fields(options, unset)
-    # A key is no entry of the file; its fields are those of a person.
-    fields = _read_fields(configuration.Section.PEOPLE, given)
-    with hub_database() as hub:
-        directory = hub.directory()
-        if (key := directory.keys.get(key_id)) is None:
-            said = f"there is no key {shown_argument(key_id)}; `partstream hub key list` shows the ids of all keys"
-            raise click.UsageError(said)
-        before = configuration.fields_of_owner(key, directory)
-        kept = {name: value for name, value in before.items() if name not in (*given, *unset)}
-        hub.put_key(key, {**kept, **fields})
-    click.echo(f"Key {key_id} was changed; `partstream hub show {key_id}` shows it.")
-
-
-def _identity(section: configuration.Section, name: str) -> configuration.EntryId:
-    """Which entry is meant; a UsageError if nothing can have this name."""
-    if (fault := configuration.fault_of_name(section, name)) is not None:
-        raise click.UsageError(f"NAME: got {fault.got}, expected {fault.expected}")
-    return configuration.EntryId(section, name)
-
-
-def _check_known(section: configuration.Section, name: str, directory: Directory, place: str = "") -> None:
-    """Refuses a name that nothing has with a UsageError, which says the name that is probably meant."""
-    known = configuration.document_of(directory)[section]
-    if name not in known:
-        close = closest_name(name, known)
-        hint = f"did you mean {close}?" if close else f"`partstream hub add {section.one} NAME` adds one"
-        raise click.UsageError(f"{place}there is no {section.one} {shown_argument(name)}; {hint}")
+def _known(section: configuration.Section, name: str, directory: Directory, place: str = "") -> configuration.Fields:
+    """The entry of a name; one that nothing has is refused by a UsageError, which says what is probably meant."""
+    known = configuration.entries_of(section, directory)
+    if name in known:
+        return known[name]
+    advice = f"`partstream hub add {section.one} NAME` adds one"
+    if section is configuration.Section.KEYS:
+        advice = "`partstream hub key list` shows the ids of all keys"
+    elif close := closest_name(name, known):
+        advice = f"did you mean {close}?"
+    raise click.UsageError(f"{place}there is no {section.one} {shown_argument(name)}; {advice}")
 
 
 for _section in configuration.Section:
-    _add_commands(_section.one, _section)
+    _add_commands(_section)
 
 
 # ---- hub apply and export ----
@@ -388,7 +367,7 @@ def apply(file: str, *, dry_run: bool, may_remove: bool, as_json: bool) -> None:
     except configuration.UnusableHubFileError as error:
         raise UnusableHubError(str(error)) from error
     with hub_database() as hub:
-        plan = hub.prepared(wanted)
+        plan = configuration.plan_of(hub.directory(), wanted)
         if as_json and (dry_run or not plan.removed or may_remove):
             if not dry_run:
                 hub.carry_out(plan)
@@ -447,16 +426,16 @@ def key() -> None:
     "--label", type=Fitting(LABEL), default="", metavar="TEXT", help="What the key is called, such as laptop."
 )
 @click.option("--expires", type=End(), metavar="WHEN", help="When the key expires: 90d, 12h or a date.")
-@_field_options(configuration.Section.PEOPLE, _KEY_FIELDS)
+@_field_options(configuration.Section.KEYS)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object, with the key in it.")
 def add_key(person: str, label: str, expires: float | None, *, as_json: bool, **options: Any) -> None:
     """Make a key for PERSON and print it, this once: to standard output alone, so that a script can take it.
 
     The key may do what its person may do; budgets, models and rates of its own narrow that.
     """
-    fields = _read_fields(configuration.Section.PEOPLE, _given_fields(options))
+    fields = _read_fields(configuration.Section.KEYS, options)
     with hub_database() as hub:
-        _check_known(configuration.Section.PEOPLE, person, hub.directory())
+        _known(configuration.Section.PEOPLE, person, hub.directory())
         made, secret = hub.add_key(person, label, expires, fields)
         if as_json:
             click.echo(dumps({"id": made.id, "person": person, "key": secret.reveal(), "expires_at": expires}))
@@ -475,7 +454,7 @@ def list_keys(person: str | None, *, as_json: bool) -> None:
     with hub_database() as hub:
         directory, now = hub.directory(), hub.store.time()
     if person is not None:
-        _check_known(configuration.Section.PEOPLE, person, directory)
+        _known(configuration.Section.PEOPLE, person, directory)
     keys = sorted(
         (one for one in directory.keys.values() if person in (None, one.person)),
         key=lambda one: (one.person, one.created_at, one.id),
@@ -522,7 +501,7 @@ def invite(person: str, url: str, expires: float, label: str, key_expires: float
     """
     address = hub_url(url)
     with hub_database() as hub:
-        _check_known(configuration.Section.PEOPLE, person, hub.directory())
+        _known(configuration.Section.PEOPLE, person, hub.directory())
         code = hub.invite(person, expires, label, key_expires_at=key_expires)
     link = page_link(address, code.reveal())
     if as_json:

@@ -31,7 +31,7 @@ from partstream_hub.commands_database import (
     time_text,
     url_option,
 )
-from partstream_hub.configuration import FIELDS, Section, document_of
+from partstream_hub.configuration import FIELDS, TABLES, Section, document_of, entries_of
 from partstream_hub.directory import ENTRIES, ZONE, Directory
 from partstream_hub.page import file_html, percents
 from partstream_hub.store.rows import LEDGER
@@ -47,7 +47,7 @@ _BUDGET_COLUMNS: Final = ("budget", "of", "spent", "reserved", "left", "resets")
 
 
 @click.command("list", short_help="List teams, people and models.")
-@click.argument("what", type=click.Choice([_EVERYTHING, *(one.value for one in Section)]), default=_EVERYTHING)
+@click.argument("what", type=click.Choice([_EVERYTHING, *map(str, TABLES)]), default=_EVERYTHING)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object, with the fields of hub.toml.")
 def list_(what: str, *, as_json: bool) -> None:
     """List teams, people and models; `partstream hub key list` lists keys."""
@@ -130,14 +130,15 @@ def show(name: str, *, as_json: bool) -> None:
 
 def _found(name: str, directory: Directory) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
     """All entries of a name: kind, name, fields."""
-    for section, entries in document_of(directory).items():
-        if name in entries:
-            yield section.one, name, entries[name]
-    if (key := directory.keys.get(name)) is not None:
-        times = {"made": key.created_at, "expires": key.expires_at, "revoked": key.revoked_at}
-        shown = {one: time_text(time) for one, time in times.items() if time is not None}
-        fields = {"person": key.person, "label": key.label, "models": key.models, **shown}
-        yield "key", name, {one: value for one, value in fields.items() if value not in (None, "")}
+    for section in Section:
+        if (fields := entries_of(section, directory).get(name)) is None:
+            continue
+        if section is Section.KEYS:
+            key = directory.keys[name]
+            times = {"made": key.created_at, "expires": key.expires_at, "revoked": key.revoked_at}
+            shown = {one: time_text(time) for one, time in times.items() if time is not None}
+            fields = {"person": key.person, **({"label": key.label} if key.label else {}), **fields, **shown}
+        yield section.one, name, fields
 
 
 def _standings(hub: Administration, kind: str, name: str, directory: Directory) -> list[dict[str, Any]]:

@@ -6,7 +6,8 @@ gives a value its form. The options of `partstream hub add` and `partstream hub 
 their values go through the same readers, so a number may be a text of digits and a table has a short form on one line.
 
 1. :func:`read_hub_file` reads a text into a document, or raises all faults at once. No fault shows a key.
-2. :func:`document_of` says what the directory in the database holds, in the same words.
+2. :func:`document_of` says what the directory in the database holds, in the same words; :func:`entries_of` also what
+   limits keys have of their own.
 3. :func:`plan_of` compares the two. Entries are added before the entries that name them, and removed after.
    A table that the file leaves out is left alone; an entry that is missing in a table of the file is removed.
 4. :func:`changes_of` gives the changes of one transaction that carry the plan out.
@@ -24,17 +25,17 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from msgspec import convert, to_builtins
 
-from partstream.codec.checks import Expectation, dataclass
+from partstream.codec.checks import Expectation, dataclass, replace
 from partstream.codec.settings_files import loads_toml
 from partstream.config.editing import written_name, written_value
 from partstream.errors import CallerError, UnexpectedValueError
 from partstream.settings.kinds import HIDDEN, KEY_IN_A_NAME, closest_name, shortened
 from partstream.tokens.amounts import MOST_AMOUNT, BudgetAmount, budget_text, nanodollars, parsed_budget
 from partstream_hub.directory import (
+    ENTRIES,
     LABEL,
     MODEL_NAME,
     NAME,
-    RATE_NAMES,
     ZONE,
     AuditLevel,
     BudgetRule,
@@ -45,6 +46,7 @@ from partstream_hub.directory import (
     Owner,
     OwnerKind,
     Person,
+    RateLimits,
     Remove,
     Route,
     Team,
@@ -54,16 +56,20 @@ from partstream_hub.directory import (
 
 
 class Section(StrEnum):
-    """The tables of the file, in the order in which they are written and applied."""
+    """The tables of the file, in the order in which they are written and applied; and keys, which are in no file."""
 
     MODELS = "models"
     TEAMS = "teams"
     PEOPLE = "people"
+    KEYS = "keys"
 
     @property
     def one(self) -> str:
         """What one entry is called in sentences."""
         return "person" if self is Section.PEOPLE else self.removesuffix("s")
+
+
+TABLES: Final = (Section.MODELS, Section.TEAMS, Section.PEOPLE)
 
 
 class EntryId(NamedTuple):
@@ -120,7 +126,7 @@ def _shown(value: Any) -> str:
 
 def _unknown(where: str, name: str, known: Iterable[str], what: str) -> FaultError:
     """The fault of a name that nothing has, with the name that is probably meant; `what` is such as `fields`."""
-    names = sorted(known)
+    names = sorted(map(str, known))
     close = closest_name(name, names)
     hint = f"; did you mean {close!r}?" if close else ""
     listed = f"one of the {what} {', '.join(names)}" if names else f"none: there are no {what}"
@@ -274,6 +280,7 @@ _RATES: Final = (
     Field("tokens_per_minute", "How many tokens may be used in a minute", _count(1), "N"),
     Field("concurrent_answers", "How many answers may run at once", _count(1), "N"),
 )
+_LIMITS: Final = (_BUDGETS, _TIME_ZONE, _MODELS, *_RATES)
 _DISABLED: Final = Field("disabled", "Refuse every request", _BOOLEAN, default=False)
 _ROWS: Final[Mapping[Section, tuple[Field, ...]]] = {
     Section.MODELS: (
@@ -308,10 +315,7 @@ _ROWS: Final[Mapping[Section, tuple[Field, ...]]] = {
         ),
     ),
     Section.TEAMS: (
-        _BUDGETS,
-        _TIME_ZONE,
-        _MODELS,
-        *_RATES,
+        *_LIMITS,
         Field(
             "audit",
             "What to keep of an answer: only its cost, user and outcome, or its texts too",
@@ -325,12 +329,10 @@ _ROWS: Final[Mapping[Section, tuple[Field, ...]]] = {
     Section.PEOPLE: (
         Field("team", "The team of the person", _fitting(NAME, "the name of a team"), "NAME"),
         Field("admin", "Let the person see and change the whole hub", _BOOLEAN, default=False),
-        _BUDGETS,
-        _TIME_ZONE,
-        _MODELS,
-        *_RATES,
+        *_LIMITS,
         _DISABLED,
     ),
+    Section.KEYS: _LIMITS,
 }
 FIELDS: Final[Mapping[Section, Mapping[str, Field]]] = {
     section: {row.name: row for row in rows} for section, rows in _ROWS.items()
@@ -437,7 +439,7 @@ class Plan:
 
 def plan_of(directory: Directory, wanted: HubDocument) -> Plan:
     """The steps from what there is to what is wanted; entries of tables that the document leaves out stay."""
-    now = document_of(directory)
+    now = {section: entries_of(section, directory) for section in wanted}
     steps = [
         Step(EntryId(section, name), now[section].get(name), entries.get(name))
         for section, entries in wanted.items()
@@ -458,26 +460,31 @@ _SWITCH: Final = "is_"  # what the name of a field that is true or false begins 
 
 def document_of(directory: Directory) -> HubDocument:
     """What a directory says, in the words of a file, which holds no keys."""
-    found: dict[Section, dict[str, dict[str, Any]]] = {section: {} for section in Section}
-    for route in directory.routes.values():
-        upstreams = ({name: one for name, one in each._asdict().items() if one != 1} for each in route.upstreams)
-        amounts = {name: getattr(route.price, name, None) for name in _PRICES}
-        price = {kind: Decimal(one).scaleb(-9).normalize() + 0 for kind, one in amounts.items() if one is not None}
-        fields = {**to_builtins(route), "upstreams": tuple(upstreams), "price": price or None}
-        found[Section.MODELS][route.name] = fields
-    owners: tuple[Team | Person, ...] = (*directory.teams.values(), *directory.people.values())
-    for one in owners:
-        section = Section.TEAMS if isinstance(one, Team) else Section.PEOPLE
+    return {section: entries_of(section, directory) for section in TABLES}
+
+
+def entries_of(section: Section, directory: Directory) -> dict[str, Fields]:
+    """The entries of a directory, in their one form and in the order of their names."""
+    found: dict[str, Fields] = {}
+    for name, one in sorted(getattr(directory, ENTRIES[section.one]).items()):
         own = to_builtins(one)
-        own = {name.removeprefix(_SWITCH): value for name, value in {**own, **own.get("policy", {})}.items()}
-        found[section][one.name] = own | fields_of_owner(one, directory)
-    return {
-        section: {
-            name: {one: fields[one] for one, row in FIELDS[section].items() if fields[one] != row.default}
-            for name, fields in sorted(entries.items())
-        }
-        for section, entries in found.items()
-    }
+        if isinstance(one, ModelRoute):
+            upstreams = (
+                {field: value for field, value in each._asdict().items() if value != 1} for each in one.upstreams
+            )
+            amounts = {kind: getattr(one.price, kind, None) for kind in _PRICES}
+            price = {kind: Decimal(it).scaleb(-9).normalize() + 0 for kind, it in amounts.items() if it is not None}
+            own |= {"upstreams": tuple(upstreams), "price": price or None}
+        else:
+            own = {field.removeprefix(_SWITCH): value for field, value in own.items()} | own.get("policy", {})
+            rules = directory.budgets.get(Owner(OwnerKind(section.one), name), ())
+            own |= own["rates"] | {
+                "budgets": tuple(budget_text(BudgetAmount(rule.unit, rule.period, rule.limit)) for rule in rules),
+                "time_zone": rules[0].time_zone if rules else _UTC,
+                "models": None if one.models is None else tuple(sorted(set(one.models))),
+            }
+        found[name] = {row.name: own[row.name] for row in _ROWS[section] if own[row.name] != row.default}
+    return found
 
 
 def changes_of(plan: Plan) -> Iterator[DirectoryChange]:
@@ -489,22 +496,10 @@ def changes_of(plan: Plan) -> Iterator[DirectoryChange]:
             fields = {row.name: row.default for row in FIELDS[step.id.section].values()} | dict(step.after)
             changed = {name for name, _, _ in step.changed_fields()} - {"budgets", "time_zone"}
             if step.kind is StepKind.ADDED or changed:
-                yield _made(*step.id, fields)
+                yield _made(*step.id, fields, plan.directory)
             if step.id.section is not Section.MODELS:
                 owner = Owner(OwnerKind(step.id.section.one), step.id.name)
                 yield from budget_changes(owner, fields, plan.directory)
-
-
-def fields_of_owner(one: Team | Person | Key, directory: Directory) -> dict[str, Any]:
-    """The fields that teams, people and keys have."""
-    owner, _ = next(directory.owners_of(one))
-    rules = directory.budgets.get(owner, ())
-    return {
-        "budgets": tuple(budget_text(BudgetAmount(rule.unit, rule.period, rule.limit)) for rule in rules),
-        "time_zone": rules[0].time_zone if rules else _UTC,
-        "models": None if one.models is None else tuple(sorted(set(one.models))),
-        **{name: getattr(one.rates, name) for name in RATE_NAMES},
-    }
 
 
 def budget_changes(owner: Owner, fields: Fields, directory: Directory) -> Iterator[DirectoryChange]:
@@ -517,7 +512,14 @@ def budget_changes(owner: Owner, fields: Fields, directory: Directory) -> Iterat
     yield from (Remove("budget", one) for one in sorted(unwanted))
 
 
-def _made(section: Section, name: str, fields: Fields) -> Team | Person | ModelRoute:
+def limited(key: Key, fields: Fields) -> Key:
+    """A key with the models and rates of fields in their one form; those that are left out are no limits."""
+    return replace(key, models=fields.get("models"), rates=convert(dict(fields), RateLimits))
+
+
+def _made(section: Section, name: str, fields: Fields, directory: Directory) -> Team | Person | Key | ModelRoute:
+    if section is Section.KEYS:
+        return limited(directory.keys[name], fields)
     if section is Section.MODELS:
         price = fields["price"] and {kind: nanodollars(amount) for kind, amount in fields["price"].items()}
         return convert(
@@ -552,11 +554,10 @@ def read_hub_file(text: str, file: str = "hub.toml") -> HubDocument:
         tables = loads_toml(text, parse_float=Decimal)
     except ValueError as error:  # of TOML, and of a number with more digits than Python reads
         raise unusable(f"invalid TOML ({error})") from None
-    unknown = [name for name in tables if name not in [*Section]]
     faults: list[UnexpectedValueError] = [
-        _unknown("the file", name, [one.value for one in Section], "tables") for name in unknown
+        _unknown("the file", name, TABLES, "tables") for name in tables if name not in TABLES
     ]
-    document = {one: dict(_entries(one, tables[one], faults)) for one in Section if one in tables}
+    document = {one: dict(_entries(one, tables[one], faults)) for one in TABLES if one in tables}
     # Teams of people that the file has not; a table that it leaves out is not known here.
     if (teams := document.get(Section.TEAMS)) is not None:
         for name, fields in document.get(Section.PEOPLE, {}).items():
@@ -587,10 +588,9 @@ def read_entry(section: Section, table: Fields, where: str) -> tuple[Fields, lis
     return {name: values[name] for name in known if name in values}, faults
 
 
-def fault_of_name(section: Section, name: str) -> FaultError | None:
-    """What is wrong with the name of an entry; None if nothing is."""
-    expected = MODEL_NAME if section is Section.MODELS else NAME
-    return None if expected.fits(name) else FaultError(section.value, name, expected.description)
+def expected_name(section: Section) -> Expectation:
+    """What the names of entries have to be."""
+    return MODEL_NAME if section is Section.MODELS else NAME
 
 
 def _entries(section: Section, table: object, faults: list[UnexpectedValueError]) -> Iterator[tuple[str, Fields]]:
@@ -599,8 +599,8 @@ def _entries(section: Section, table: object, faults: list[UnexpectedValueError]
         return
     for name, fields in sorted(table.items()):
         where = f"{section}.{name}"
-        if (fault := fault_of_name(section, name)) is not None:
-            faults.append(fault)
+        if not (expected := expected_name(section)).fits(name):
+            faults.append(FaultError(section.value, name, expected.description))
         elif not isinstance(fields, dict):
             faults.append(FaultError(where, fields, f"a table [{where}]"))
         else:

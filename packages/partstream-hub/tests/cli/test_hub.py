@@ -241,7 +241,13 @@ def test_what_no_option_names_stays_as_it_is(people: Commands):
 
 def test_a_key_may_have_less_than_its_person(people: Commands):
     key_id = people("key", "add", "ana", "--model", "demo").output.split("_")[1]
-    people("set", "key", key_id, "--budget", "1 USD/day", "--concurrent-answers", "2")
+    changed = people("set", "key", key_id, "--budget", "1 USD/day", "--concurrent-answers", "2").output
+    assert changed.splitlines() == [
+        f"~ key {key_id}",
+        '    + budgets = ["1 USD/day"]',
+        "    + concurrent_answers = 2",
+        "Done: 1 changed.",
+    ]
     (shown,) = people.json("show", key_id)
     assert shown["fields"]["models"] == ["demo"]
     assert [one["budget"] for one in shown["budgets"]] == ["1 USD/day", "5 USD/day", "100 USD/month"]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from newcomer import FOLLOWS_PAGES, Newcomer
-from partstream_hub.configuration import Section, UnusableHubFileError, read_hub_file
+from partstream_hub.configuration import TABLES, UnusableHubFileError, read_hub_file
 
 GUIDE = (Path(__file__).resolve().parents[4] / "docs" / "hub.md").read_text(encoding="utf-8")
 PATH = GUIDE.partition("## From nothing")[2].partition("\n## ")[0]
@@ -66,7 +66,7 @@ def test_the_path_shows_what_every_person_sees() -> None:
 def test_the_file_of_the_guide_is_read_and_its_fault_is_said_as_shown() -> None:
     (text,) = re.findall(r"```toml\n(.*?)```", GUIDE, re.DOTALL)
     document = read_hub_file(text)
-    assert {section: len(document[section]) for section in Section} == {"models": 2, "teams": 1, "people": 2}
+    assert {section: len(document[section]) for section in TABLES} == {"models": 2, "teams": 1, "people": 2}
     wrong = text.replace('"20M tokens/week"', '"5 EUR/day"').replace('ben]\nteam = "lab"', 'ben]\nteam = "labs"')
     with pytest.raises(UnusableHubFileError) as caught:
         read_hub_file(wrong)
