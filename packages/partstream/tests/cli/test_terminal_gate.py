@@ -237,6 +237,47 @@ def test_of_clients_of_the_replay_upstream(tmp_path: Path):
     run(test())
 
 
+FORGED = "no\r\nfine    forged\nkept      forged\n::error::forged"
+
+
+def begins_a_line(shown: str) -> bool:
+    return any(line.strip().startswith(("fine    forged", "kept      forged", "::")) for line in shown.splitlines())
+
+
+def test_what_a_recording_says_begins_no_line_of_a_report(tmp_path: Path):
+    """Scripts, people and runners of workflows take such a line for one of ours."""
+    failed = {"type": "response.failed", "response": {"error": {"code": FORGED, "message": FORGED}}}
+    files = [tmp_path / "one.jsonl", tmp_path / "two.jsonl"]
+    for file in files:
+        file.write_text(lines([{"type": FORGED}, call_of(FORGED), failed]))
+
+    async def test() -> None:
+        for words in (("check",), ("check", str(files[1]))):
+            ended = await call(*words, str(files[0]))
+            assert "forged" in ended.output
+            assert not begins_a_line(ended.output)
+
+    run(test())
+
+
+@pytest.mark.parametrize("is_terminal", [False, True], ids=["a file", "a terminal"])
+def test_what_a_server_says_begins_no_finding(is_terminal: bool, tmp_path: Path):
+    async def test() -> None:
+        said = FORGED.replace("::", f"fine    forged {'x' * 200}\n::")
+        async with server_of(document(401, json.dumps({"error": {"message": said}}).encode())) as (url, _):
+            words, settings = ("doctor", "--base-url", url), {"PARTSTREAM_DATA": str(tmp_path)}
+            if is_terminal:
+                async with terminal(*words, **settings) as screen:
+                    await screen.ended()
+                    shown = screen.plain
+            else:
+                shown = (await call(*words, **settings)).output
+        assert "forged" in shown
+        assert not begins_a_line(shown)
+
+    run(test())
+
+
 def test_of_nobody_in_the_demo():
     async def test() -> None:
         assert_harmless(await call("demo", "--fast"))

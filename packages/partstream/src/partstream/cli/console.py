@@ -128,7 +128,7 @@ def print_hanging(console: Console, head: Text, body: str, style: str = "") -> N
     if not console.is_terminal:
         console.print(head + Text(body, style), soft_wrap=True)
         return
-    wrap = WordWrap(max(1, console.width - head.cell_len))
+    wrap, body = WordWrap(max(1, console.width - head.cell_len)), body.replace("\n", _LINE_END.plain)
     lines = (wrap.feed(body) + wrap.flush()).splitlines()
     if lines and head.cell_len + cell_len(lines[0]) <= console.width:
         console.print(head + Text(lines.pop(0), style), soft_wrap=True)
@@ -139,17 +139,24 @@ def print_hanging(console: Console, head: Text, body: str, style: str = "") -> N
         console.print(Text(" " * indent + line, style), soft_wrap=True)
 
 
+_LINE_END: Final = Text("\\u000a")  # as the escapes of `visible`
+
+
 class _CommandConsole(Console):
     """A console that writes whole lines where no terminal shows them, however long they are."""
 
     breaks_lines = False  # whether it breaks long lines nevertheless
 
     def print(self, *objects: Any, soft_wrap: bool | None = None, **options: Any) -> None:
-        """Prints as the base class does; text is broken into lines in a terminal only."""
+        """Prints as the base class does; text is broken into lines in a terminal only.
+
+        A `Text` is one line of a report: what others say in it begins no line that looks like one of ours.
+        """
         is_whole = not (self.is_terminal or self.breaks_lines)
         if soft_wrap is None and is_whole and all(isinstance(one, str | Text) for one in objects):
             soft_wrap = True
-        super().print(*objects, soft_wrap=soft_wrap, **options)
+        lines = (_LINE_END.join(one.split("\n")) if isinstance(one, Text) else one for one in objects)
+        super().print(*lines, soft_wrap=soft_wrap, **options)
 
     def on_broken_pipe(self) -> None:
         """Raises what every command ends with, where the base class ends the process with code 1."""

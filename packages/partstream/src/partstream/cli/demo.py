@@ -198,7 +198,8 @@ class _Narrator:
             for piece in shown.splitlines():
                 self.console.print(Text(f"  {piece}"), soft_wrap=True)
         if find_spec("uvicorn") is None:
-            self.console.print(Text(f"The first command needs more packages:\n  {to_install('serve')}"), soft_wrap=True)
+            self.console.print("The first command needs more packages:")
+            self.console.print(Text(f"  {to_install('serve')}"), soft_wrap=True)
         self.console.print(
             f"The second command can talk to any server that speaks {self.protocol}; see its --help for options."
         )
