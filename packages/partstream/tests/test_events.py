@@ -1,5 +1,9 @@
 """Subscriptions: who listens when, and what ends it."""
 
+import sys
+
+import pytest
+
 from partstream.lm.cancellation import Disposable, EventEmitter
 
 
@@ -45,6 +49,20 @@ def test_a_listener_that_subscribes_while_a_value_is_told_hears_the_next_one() -
     once.dispose()
     emitter.fire(2)
     assert heard == [2]
+
+
+def test_the_error_of_a_listener_is_reported_and_the_next_is_called(monkeypatch: pytest.MonkeyPatch) -> None:
+    emitter, heard, reported = EventEmitter[int](), list[int](), list[BaseException]()
+    monkeypatch.setattr(sys, "excepthook", lambda _kind, error, _traceback: reported.append(error))
+
+    def fails(value: int) -> None:
+        raise ValueError(f"cannot take {value}")
+
+    emitter.event(fails)
+    emitter.event(heard.append)
+    emitter.fire(1)
+    assert heard == [1]
+    assert [str(error) for error in reported] == ["cannot take 1"]
 
 
 def test_disposing_twice_is_harmless() -> None:

@@ -1,5 +1,5 @@
 """Where the user's system wants files to be, how they are replaced, how SQLite keeps them, who lives; shared memory;
-modules that are loaded late.
+modules that are loaded late; errors that nobody catches.
 
 The only module of this room that touches the system. It creates and opens no folder by itself.
 """
@@ -71,6 +71,11 @@ class LazyModule:
     def __getattr__(self, name: str) -> Any:
         """What the module has of this name."""
         return getattr(import_module(self._name), name)
+
+
+def report_uncaught(error: Exception) -> None:
+    """Reports an error that has nobody to catch it, as Python does where one ends a program."""
+    sys.excepthook(type(error), error, error.__traceback__)
 
 
 # ---- Files that several processes use at the same time ----

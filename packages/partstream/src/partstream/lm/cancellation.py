@@ -69,10 +69,16 @@ class EventEmitter(Generic[T]):
         return Disposable(lambda: self._listeners.pop(key, None) and None)
 
     def fire(self, value: T) -> None:
-        """Calls every current listener; a listener whose subscription ends meanwhile is not called."""
+        """Calls every current listener; a listener whose subscription ends meanwhile is not called. As with VS Code's
+        own emitter, the error of one goes to `sys.excepthook`, and the next is called."""
         for key, listener in list(self._listeners.items()):
             if key in self._listeners:
-                listener(value)
+                try:
+                    listener(value)
+                except Exception as error:
+                    from partstream.codec.system import report_uncaught  # noqa: PLC0415 - few listeners fail
+
+                    report_uncaught(error)
 
 
 class CancellationToken:
