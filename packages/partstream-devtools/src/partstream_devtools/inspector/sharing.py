@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from partstream._version import __version__
 from partstream.codec.json_codec import dumps
 from partstream.codec.text import inline_code, visible
+from partstream.lm.outputs import VALID
 from partstream.pages.document import Hashes
 from partstream_devtools.bundles.archive import BUNDLE_ENDING, write_bundle
 from partstream_devtools.bundles.exchange import Bundle, RedactionLevel, nanoseconds_of
@@ -94,7 +95,6 @@ _Value: TypeAlias = "str | bool | int | float | list[str]"
 _CLIENT: Final = 3  # SPAN_KIND_CLIENT
 _ERROR: Final = 2  # STATUS_CODE_ERROR
 _MILLISECOND: Final = 1_000_000
-_GOOD: Final = frozenset({"completed", "incomplete"})
 _OPERATION: Final = "chat"
 
 _TOKENS: Final = {
@@ -138,7 +138,7 @@ def _span(answer: AnswerView, title: str) -> dict[str, Any]:
             for at, name, facts in events
         ],
     }
-    if answer["outcome"] not in _GOOD:
+    if answer["outcome"] not in VALID:
         error = answer["error"]
         span["status"] = {"code": _ERROR, "message": answer["outcome"] if error is None else error["message"]}
     return span

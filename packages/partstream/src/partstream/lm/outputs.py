@@ -32,6 +32,10 @@ class Outcome(StrEnum):
     """The bytes ended before the response did."""
 
 
+VALID: Final = frozenset({Outcome.COMPLETED, Outcome.INCOMPLETE})
+"""The outcomes of answers that did not fail."""
+
+
 @dataclass(frozen=True, slots=True)
 class Finish:
     """The end of an answer; the last output of every stream.

@@ -43,7 +43,7 @@ from partstream.conversation.provider_state import ThinkingMemory
 from partstream.errors import PartstreamError, UnknownModelError, UnsupportedParameterError
 from partstream.lm.cancellation import CancellationTokenSource, Disposable
 from partstream.lm.messages import RequestOptions
-from partstream.lm.outputs import Finish, InboundRequest, Outcome, Reply
+from partstream.lm.outputs import VALID, Finish, InboundRequest, Outcome, Reply
 from partstream.lm.parts import FinishReason, RawCallPart, ResponsePart, UnifiedFinishReason, Usage
 from partstream.protocols import serve as wires
 from partstream.protocols.failures import FailureKind, ServedFailure, UnknownReferenceError
@@ -83,7 +83,6 @@ _DECISION_SECONDS: Final = 5.0
 _LIMITS: Final = frozenset({UnifiedFinishReason.LENGTH, UnifiedFinishReason.CONTENT_FILTER})
 _STOPPED: Final = FinishReason(UnifiedFinishReason.OTHER, "server_stopped")
 _CANCELLED: Final = FinishReason(UnifiedFinishReason.OTHER, "cancelled")
-_GOOD: Final = frozenset({Outcome.COMPLETED, Outcome.INCOMPLETE})
 _SECRET_FILE: Final = "serve-signing-key"  # noqa: S105 - the name of a file
 _CHALLENGE: Final = ("www-authenticate", "Bearer")
 _NEEDED_LATER: Final = ("endpoint", "_name", "_violations")
@@ -980,7 +979,7 @@ class RequestHandler:
             called = FinishReason(UnifiedFinishReason.TOOL_CALLS)
             finish = replace(finish, outcome=Outcome.COMPLETED, reason=called, error=None)
         usage, kept = progress.usage if finish is None else finish.usage or progress.usage, progress.kept
-        if usage is None and (finish is None or finish.outcome in _GOOD):
+        if usage is None and (finish is None or finish.outcome in VALID):
             messages = (*self._messages, kept.message())
             counts = await models.counted_messages(model, messages, self._source.token)
             usage = await counted_usage(counts, kept.length, model.information.family, self._options.tools)
@@ -988,9 +987,9 @@ class RequestHandler:
         if finish is None:
             reason = UnifiedFinishReason.TOOL_CALLS if progress.has_calls else UnifiedFinishReason.STOP
             finish = Finish(Outcome.COMPLETED, FinishReason(reason), usage)
-        elif finish.usage is None and finish.outcome in _GOOD:
+        elif finish.usage is None and finish.outcome in VALID:
             finish = replace(finish, usage=usage)
-        if finish.outcome not in _GOOD and finish.error is None:
+        if finish.outcome not in VALID and finish.error is None:
             finish = replace(finish, error=errors.LanguageModelError("the provider failed without an error message"))
         self._end(finish, is_early=False)
 
@@ -1071,7 +1070,7 @@ class RequestHandler:
         self.finish = finish
         self.error = self.error or finish.error
         # Clients of some wires do not return the state of thinking.
-        is_whole = finish.outcome in _GOOD and progress.kept.length == 1.0
+        is_whole = finish.outcome in VALID and progress.kept.length == 1.0
         if progress.state is not None and is_whole and self._drops_thinking:
             if (memory := self.state.thinking) is None:
                 memory = self.state.thinking = ThinkingMemory(self._settings.thinking_bytes)

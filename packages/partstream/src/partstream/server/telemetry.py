@@ -29,7 +29,7 @@ from partstream.codec.checks import LAST_TIME, MOST_DOLLARS, MOST_SECONDS, as_am
 from partstream.codec.json_codec import dumps
 from partstream.codec.system import DATA, LazyModule
 from partstream.codec.text import visible
-from partstream.lm.outputs import Outcome
+from partstream.lm.outputs import VALID
 from partstream.lm.parts import Usage
 from partstream.server.clients import AnswerKind, ClientClass
 from partstream.settings.kinds import Choice
@@ -83,13 +83,10 @@ def error_of(answer: AnswerObservation) -> str:
     return str(answer.status) if answer.status >= 400 else ""
 
 
-_GOOD: Final = frozenset({Outcome.COMPLETED, Outcome.INCOMPLETE})
-
-
 def _time_per_output_token(answer: AnswerObservation) -> float | None:
     """The seconds for each token after the first; not of a document, and not of tokens that were only counted."""
     tokens = None if answer.usage is None or answer.is_usage_counted else answer.usage.output_tokens
-    if tokens is None or tokens < 2 or answer.first_part_after is None or answer.outcome not in _GOOD:
+    if tokens is None or tokens < 2 or answer.first_part_after is None or answer.outcome not in VALID:
         return None
     return max(answer.duration - answer.first_part_after, 0.0) / (tokens - 1)
 
@@ -104,7 +101,7 @@ _MEASURES: Final = (
         lambda answer: answer.duration),
     Measure("gen_ai_server_time_to_first_token_seconds",
         "From the request until the first part of an answer that ended well.", _FIRST_TOKEN,
-        lambda answer: answer.first_part_after if answer.outcome in _GOOD else None),
+        lambda answer: answer.first_part_after if answer.outcome in VALID else None),
     Measure("gen_ai_server_time_per_output_token_seconds",
         "For each token after the first, of an answer that ended well and whose tokens the provider reported.",
         _EACH_TOKEN, _time_per_output_token),

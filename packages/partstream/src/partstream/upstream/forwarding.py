@@ -33,7 +33,7 @@ from partstream.codec.sse import DEFAULT_MAX_EVENT_SIZE
 from partstream.conversation.preparation import RequestSettings
 from partstream.conversation.provider_state import ORIGIN, PLACE, STATE_MARK, open_state
 from partstream.errors import AnswerTooLargeError, EventTooLargeError, LanguageModelError
-from partstream.lm.outputs import ErrorMode, Finish, Outcome, StreamOptions, StreamOutput, Unmapped
+from partstream.lm.outputs import VALID, ErrorMode, Finish, StreamOptions, StreamOutput, Unmapped
 from partstream.protocols.serve import MODEL, WireRequest, path_for_model
 
 if TYPE_CHECKING:
@@ -591,18 +591,15 @@ def _ends_of(event_ends: tuple[bytes, ...]) -> re.Pattern[bytes]:
     return re.compile(b"|".join(re.escape(end[-1:]) + b"(?<=%b)" % re.escape(end) for end in event_ends))
 
 
-_GOOD: Final = frozenset({Outcome.COMPLETED, Outcome.INCOMPLETE})
-
-
 def says_something(outputs: Iterable[StreamOutput]) -> bool:
     """Whether outputs hold a part, or an end that is no failure: an HTTP status may still say a failure."""
-    return any(one.outcome in _GOOD if isinstance(one, Finish) else not isinstance(one, Unmapped) for one in outputs)
+    return any(one.outcome in VALID if isinstance(one, Finish) else not isinstance(one, Unmapped) for one in outputs)
 
 
 def _is_good(outputs: Sequence[StreamOutput], *, default: bool = False) -> bool:
     """Whether outputs end with the end of an answer that did not fail; `default` where they do not end it."""
     last = outputs[-1] if outputs else None
-    return last.outcome in _GOOD if isinstance(last, Finish) else default
+    return last.outcome in VALID if isinstance(last, Finish) else default
 
 
 class EventBorders:

@@ -374,7 +374,7 @@ _MOST_EDIT: Final = 500
 """The most cuts of an answer that are kept, and the most characters of each."""
 
 
-class ForwardingProgress:
+class OuterProgress:
     """The base of a progress that passes parts to another one."""
 
     def __init__(self, progress: DrainingProgress) -> None:
@@ -390,7 +390,7 @@ class ForwardingProgress:
             self._progress.wait(reason, seconds)
 
 
-class UsageWatch(ForwardingProgress):
+class UsageWatch(OuterProgress):
     """A progress that passes on everything, notices a usage part, and knows what a person sees of the answer: also
     files, where each is shown as a line of text."""
 

@@ -32,7 +32,7 @@ from partstream.tokens.counting import count_all, counted_usage
 from partstream.tokens.families import CountSource
 from partstream.upstream.context import AnswerTap
 from partstream.vscode.failures import ProviderFailedError, is_providers_own
-from partstream.vscode.hosted import ForwardingProgress, UsageWatch, answer_end
+from partstream.vscode.hosted import OuterProgress, UsageWatch, answer_end
 
 if TYPE_CHECKING:
     from partstream.conversation.provider_state import CallersMemory
@@ -49,7 +49,7 @@ _files_logger = logging.getLogger("partstream.files")
 _BLANK_LINE: Final = "\n\n"
 
 
-class CapturedProgress(ForwardingProgress):
+class CapturedProgress(OuterProgress):
     """A progress that passes on everything, and shows each part to a tap."""
 
     def __init__(self, progress: DrainingProgress, tap: AnswerTap) -> None:
@@ -62,7 +62,7 @@ class CapturedProgress(ForwardingProgress):
         self._take(part)
 
 
-class ShownFiles(ForwardingProgress):
+class ShownFiles(OuterProgress):
     """A progress that passes on everything, and a line with a link after each file."""
 
     def __init__(self, progress: DrainingProgress, files: AnswerFiles) -> None:
@@ -276,7 +276,7 @@ _METADATA: Final = "thinking"
 _MARKER: Final = "marker"
 
 
-class OpaqueStateProgress(ForwardingProgress):
+class OpaqueStateProgress(OuterProgress):
     """A progress that passes on an answer with its state in one thinking part, before the first call.
 
     The calls, and what else comes after the first of them, wait for the end of the answer, when the state is known.
