@@ -253,3 +253,31 @@ def test_an_error_under_a_status_of_success_is_that_error(
             assert (error.provider_message, error.code, len(came)) == (message, code, times)
 
     run(check())
+
+
+@one_test_for(
+    "said",
+    [
+        "the temperature is not supported, nor is top_p",
+        "unsupported temperature",
+        "temperature",
+        "Function tools with reasoning_effort are not supported",
+    ],
+)
+def test_a_field_that_only_a_text_of_the_caller_names_is_not_forgotten_for_others(said: str) -> None:
+    """As servers of vLLM and FastAPI do, whose errors hold what they were sent."""
+
+    async def check() -> None:
+        def answer_to(body: Body) -> list[Step]:
+            repeated = f"Extra inputs are not permitted: stream_options, beside '{body['messages'][0]['content']}'"
+            return refusal(400, {"error": {"message": repeated}}) if "stream_options" in body else HELLO
+
+        options = {"temperature": 0.3, "reasoning_effort": "high"}
+        tools = (Tool("look_up", "", {"type": "object"}),)
+        async with server(answer_to) as (url, came), gateway_to(url, **CHAT) as provider:
+            for one in (said, "Hi"):
+                assert (await asked(provider, one, tools=tools, model_options=options)).text == "Hello"
+            assert ["stream_options" in body for body in came] == [True, False, False]
+            assert [{name: body.get(name) for name in options} for body in came] == [options] * 3
+
+    run(check())

@@ -18,7 +18,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
-from partstream.codec.checks import MOST_SECONDS, as_amount, as_count, dataclass, field, replace
+from partstream.codec.checks import MOST_SECONDS, as_amount, as_count, dataclass, field
 from partstream.codec.json_codec import dumps, loads_or_none
 from partstream.codec.text import late_pattern, plain_html
 from partstream.conversation.provider_state import Carried
@@ -519,13 +519,11 @@ class Overflow:
         limit: The most that the input may hold, or None where it did not say.
         count: What the input held, or None where it did not say.
         speaks_of_tokens: Whether tokens were too many, as against the bytes of the request.
-        sentence: What was said up to a number; a request may hold it too, and a server repeat that.
     """
 
     limit: int | None = None
     count: int | None = None
     speaks_of_tokens: bool = True
-    sentence: str = field(default="", compare=False, repr=False)
 
 
 class Phrasing(NamedTuple):
@@ -781,10 +779,9 @@ class Errors:
             return None
         for one in PHRASINGS:
             if (match := one.search(said)) is not None:
-                return replace(_numbers(match.groupdict()), sentence=said[: match.end(match.lastgroup or 0)])
-        word = "" if code in of_tokens else next((one for one in of_tokens if one in said and not one.isdigit()), None)
-        if word is not None:
-            return Overflow(sentence=word)
+                return _numbers(match.groupdict())
+        if code in of_tokens or any(one in said and not one.isdigit() for one in of_tokens):
+            return Overflow()
         is_too_large = kinds.get(code) is ErrorKind.REQUEST_TOO_LARGE or error.http_status == 413
         return Overflow(speaks_of_tokens=False) if is_too_large else None
 

@@ -15,15 +15,16 @@ from __future__ import annotations
 import logging
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 from urllib.parse import urlsplit, urlunsplit
 
 from partstream.codec.checks import MOST_SECONDS, as_amount
-from partstream.codec.json_codec import JSONDecodeError, loads
+from partstream.codec.json_codec import JSONDecodeError, dumps, loads
 from partstream.codec.redaction import Redactor, names_a_secret
 from partstream.codec.sse import SSEDecoder
 from partstream.codec.text import bare_media_type, late_pattern, plain_html
@@ -34,6 +35,7 @@ from partstream.settings.known_servers import server_at
 if TYPE_CHECKING:
     from partstream.upstream.configuration import GatewayConfiguration
 
+_Error = TypeVar("_Error", bound=LanguageModelError)
 _logger = logging.getLogger("partstream.upstreams")
 
 
@@ -230,9 +232,49 @@ def _until(reset: str, now: datetime) -> float | None:
     return max(seconds - now.timestamp(), 0.0)
 
 
-# ---- Redaction ----
+# ---- What a server repeats ----
 
-_Error = TypeVar("_Error", bound=LanguageModelError)
+_WORDS: Final = late_pattern(r"\\u[0-9a-f]{4}|\\.|(\w+)", re.IGNORECASE | re.DOTALL)
+"""The words between the escapes of JSON too."""
+_QUOTED: Final = late_pattern(r"""(?<=(['"`]))\w+(?:[^\w'"`]+\w+){0,2}(?=\\?\1)""")
+_SHORT_VALUE: Final = late_pattern(r'"(\w+(?:[^\w"]+\w+){0,2})"(?!:)')
+
+
+def in_own_words(error: _Error, body: Mapping[str, Any]) -> _Error:
+    """An error without what it repeats of its request: four words of it in a row or more, and shorter values of it in
+    quotation marks, of one word only the names of fields and codes. Many servers repeat what they were sent, and no
+    text of one caller teaches what holds for all."""
+    own = type(error).__new__(type(error))
+    vars(own).update(vars(error))
+    texts = {name: said for name in ("provider_message", "body") if (said := getattr(error, name, None))}
+    tried = getattr(error, "attempts", ())
+    said, sent = "\n".join((*texts.values(), *tried)), dumps(body).decode()
+    rows = set(_rows(_words(said))).intersection(_rows(_words(sent)))
+    found = ((*_words(one[0]),) for one in _QUOTED.finditer(said))
+    quoted = {words for words in found if len(words) > 1 or "_" in words[0] or words[0] in body}
+    values = quoted.intersection((*_words(one[1]),) for one in _SHORT_VALUE.finditer(sent))
+
+    def without(text: str) -> str:
+        found = [one for one in _WORDS.finditer(text) if one[1]]
+        starts = [at for at, row in enumerate(_rows(_words(text))) if row in rows]
+        for at in sorted({at + step for at in starts for step in range(4)}, reverse=True):
+            text = text[: found[at].start()] + text[found[at].end() :]
+        return _QUOTED.sub(lambda one: "" if (*_words(one[0]),) in values else one[0], text)
+
+    vars(own).update({name: without(text) for name, text in texts.items()}, attempts=tuple(map(without, tried)))
+    return own
+
+
+def _words(text: str) -> Iterator[str]:
+    return (one[1].lower() for one in _WORDS.finditer(text) if one[1])
+
+
+def _rows(words: Iterator[str]) -> Iterator[object]:
+    """All four words in a row."""
+    return pairwise(pairwise(pairwise(words)))
+
+
+# ---- Redaction ----
 
 
 def redacted_error(error: _Error, redactor: Redactor) -> _Error:

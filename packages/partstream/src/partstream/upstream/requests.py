@@ -15,7 +15,6 @@ from list prices.
 from __future__ import annotations
 import asyncio
 import logging
-import re
 import time
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
@@ -26,7 +25,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream import errors
 from partstream.codec.checks import MOST_DOLLARS, as_amount, as_count, dataclass, narrow, replace, unusable_counts
-from partstream.codec.json_codec import dumps
 from partstream.codec.limits import LARGE_BYTES, dumps_in_pieces, is_long
 from partstream.conversation import preparation, turns
 from partstream.conversation.media import is_address
@@ -48,7 +46,7 @@ from partstream.upstream.context import in_thread, report_dropped
 from partstream.upstream.discovery import ModelList, document_in
 from partstream.upstream.forwarding import Obstacle, PassingProgress, obstacle_at, says_something
 from partstream.upstream.http import Connections, UpstreamHTTP
-from partstream.upstream.http_errors import advise_on_key
+from partstream.upstream.http_errors import advise_on_key, in_own_words
 from partstream.upstream.transport import Transport, UpstreamRequest, body_document, fetched_file
 
 if TYPE_CHECKING:
@@ -258,6 +256,7 @@ class ModelRequest:
         self._tokens = RequestTokens(sender.accounting, model, *asked, pricing, sender.on_change)
         self._tokens.weight = weight
         self._passage: Passage | None = None
+        self._doubted: frozenset[str] = frozenset()  # fields that only a text of the request may have named as refused
         self.admission: Admission | None = None  # None without limits
         sender.check_tools(model.id, question.options)
         self._exchange: UpstreamRequest
@@ -267,6 +266,15 @@ class ModelRequest:
     def with_less(self, error: errors.UpstreamError, sending: Sending) -> Sending:
         """How it is sent without what an error refuses; the same way where the error is about something else."""
         raise NotImplementedError
+
+    def _refused(self, error: errors.UpstreamError, body: Mapping[str, Any]) -> frozenset[str]:
+        """The fields of a body that an error refuses, in the server's own words if these name any."""
+        refused_fields = self._sender.writer.errors.refused_fields
+        if fields := refused_fields(error, body):
+            if own := refused_fields(in_own_words(error, body), body):
+                return own
+            self._doubted |= fields
+        return fields
 
     def _begin(self, sending: Sending) -> tuple[UpstreamRequest, AttemptReport]:
         """The request as it is sent, and the report of its answer."""
@@ -334,11 +342,11 @@ class ModelRequest:
             if overflow is None and not self._tokens.is_nearly_full:
                 raise
             # Cerebras refuses what is too long without a word.
-            overflow = overflow or Overflow()
-            is_repeated = await in_thread(self._weight, _says, exchange, overflow.sentence)
-            raise self._tokens.refused(error, overflow, teaches=not is_repeated) from error
-        if paused is None and attempts.sending.left_out:
-            sender.refused.keep(self._model.id, attempts.sending.left_out)
+            own = await in_thread(self._weight, in_own_words, error, exchange.request.body)
+            teaches = overflow == sender.writer.errors.overflow(own)
+            raise self._tokens.refused(error, overflow or Overflow(), teaches=teaches) from error
+        if paused is None and (left_out := attempts.sending.left_out - self._doubted):
+            sender.refused.keep(self._model.id, left_out)
         return paused
 
     def _take(self, outputs: list[StreamOutput]) -> Awaitable[object] | None:
@@ -424,7 +432,7 @@ class TranslatedRequest(ModelRequest):
             _logger.info("sending the whole request again: the upstream refused what it carried (%s)", error)
             return replace(sending, carried=carried)
         sent = self._written(asked, sending.left_out)
-        fields = writer.errors.refused_fields(error, sent.body) - sending.left_out
+        fields = self._refused(error, sent.body) - sending.left_out
         less = writer.leave_out(sent, fields)
         if not fields or less == sent:
             return sending
@@ -516,7 +524,7 @@ class ForwardedRequest(ModelRequest):
     def with_less(self, error: errors.UpstreamError, sending: Sending) -> Sending:
         """See :meth:`ModelRequest.with_less`; of what the client has sent, nothing is left out."""
         sent = {**self._raw.document, **self._usage}
-        fields = self._sender.writer.errors.refused_fields(error, sent) & self._usage.keys()
+        fields = self._refused(error, sent) & self._usage.keys()
         return replace(sending, left_out=sending.left_out | fields)
 
     def give_up(self, error: BaseException) -> None:
@@ -983,14 +991,6 @@ class RequestTokens:
             http_status=error.http_status,
             provider_code=error.provider_code,
         )
-
-
-def _says(exchange: UpstreamRequest, sentence: str) -> bool:
-    """Whether a request itself holds the end of a sentence of its refusal: many servers repeat what they were sent, and
-    no text of one caller teaches a limit that holds for all."""
-    between = r"(?:\\u[0-9a-f]{4}|\\.|[^\w\\])++"  # the escapes of JSON too
-    said = between.join(re.findall(r"\w+", sentence)[-4:])
-    return bool(said) and re.search(said, dumps(exchange.request.body).decode(), re.IGNORECASE) is not None
 
 
 COUNT_SECONDS: Final = 2.0
