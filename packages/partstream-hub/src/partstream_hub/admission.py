@@ -18,7 +18,6 @@ import asyncio
 import logging
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from zoneinfo import ZoneInfo
@@ -133,50 +132,43 @@ class HubAdmission:
 
     async def _reserved(self, asking: DirectoryCaller, request: AnswerRequest, rate: Entry) -> Admitted:
         directory, model, rules = asking.directory, request.model, asking.rules
-        price = pricing.charged_price(directory, model)
-        of_money = next((rule for rule in rules if rule.unit is BudgetUnit.MONEY), None)
-        if of_money is not None and price is None:
-            raise unpriced(directory, model.id, of_money)
-        if of_money is not None and (name := pricing.dearer_field(request.asked)) is not None:
-            cause = f"got a value that costs more than the price of {model.id}, by which your budget is charged"
-            said = f"{name}: {cause}; leave it out"
-            raise RequestFailedError(ServedFailure(FailureKind.INVALID_REQUEST, said, param=name))
-        # Where writing costs no more than reading, no cache is paid for; and the hub's own price holds as it is.
-        writes_cost = price is not None and not price.is_of_route and (price.price.cache_write or 0) > price.price.input
-        if price is not None and writes_cost:
-            lasts_long = await in_thread(request.size, pricing.asks_for_an_hour, request.asked.body)
-            price = pricing.for_an_hour(price) if lasts_long else price
+        price = await _charged_price(asking, request)
         bound = await in_thread(max(request.size, weight_of(request.asked.messages)), _bound, request, price)
         begun = begun_row(asking, request, self._hub.settings.clock())
+        family, on_end = model.information.family, None if self._policy is None else self._policy.at_end
+        is_kept = asking.audit is AuditLevel.CONTENT
+
+        def admitted(reservation: Reservation, bound: pricing.RequestBound) -> Admitted:
+            asked, reported = _within(request, reservation, rules, bound)
+            permit = HubPermit(reservation, rules, rate, family, price, bound, reported, is_kept, on_end)
+            return Admitted(asked, model, permit)
+
+        made: dict[Reservation, Admitted] = {}
+
+        def ahead(reservation: Reservation) -> None:
+            made[reservation] = admitted(reservation, bound)
+            if request.prepare is not None:
+                request.prepare(made[reservation])
+
+        worker, within = self._hub.worker, bound
         try:
-            reservation, bound = await self._reserve(begun, rules, request, bound)
+            try:
+                reservation = await worker.reserve(begun, bound.needs(rules), is_whole=True, ahead=ahead)
+            except BudgetSpentError:  # as it is by bytes: by a closer count, or with a shorter output
+                if not (request.asked.unmapped or request.asked.dropped):  # a tokenizer sees only what was read
+                    weight = max(request.size, weight_of(request.asked.messages))
+                    closer = await in_thread(weight, bounds.close_bound, family, request.asked, self._counters)
+                    within = bound if closer is None else bound._replace(input_tokens=closer)
+                reservation = await worker.reserve(begun, within.needs(rules))
         except BudgetError as error:
             raise self._refusal(error, directory, bound.files) from error
+        if reservation in made:
+            return made[reservation]
         try:
-            asked, reported = _within(request, reservation, rules, bound)
+            return admitted(reservation, within)
         except BaseException:
             reservation.drop()
             raise
-        family, on_end = model.information.family, None if self._policy is None else self._policy.at_end
-        is_kept = asking.audit is AuditLevel.CONTENT
-        permit = HubPermit(reservation, rules, rate, family, price, bound, reported, is_kept, on_end)
-        return Admitted(asked, model, permit)
-
-    async def _reserve(
-        self, begun: LedgerRow, rules: tuple[BudgetRule, ...], request: AnswerRequest, bound: pricing.RequestBound
-    ) -> tuple[Reservation, pricing.RequestBound]:
-        """Reserves by the bytes of the request; where that is too much, by a closer count, or with a shorter output."""
-        worker = self._hub.worker
-        with suppress(BudgetSpentError):
-            return await worker.reserve(begun, bound.needs(rules), is_whole=True), bound
-        closer = None
-        if not (request.asked.unmapped or request.asked.dropped):  # a tokenizer sees only what was read
-            family = request.model.information.family
-            weight = max(request.size, weight_of(request.asked.messages))
-            closer = await in_thread(weight, bounds.close_bound, family, request.asked, self._counters)
-        if closer is not None:
-            bound = bound._replace(input_tokens=closer)
-        return await worker.reserve(begun, bound.needs(rules)), bound
 
     def _refusal(self, error: BudgetError, directory: Directory, files: FileBound = _NO_FILES) -> RequestFailedError:
         if isinstance(error, BudgetSpentError):
@@ -190,6 +182,24 @@ class HubAdmission:
         admins = sorted(one.name for one in directory.people.values() if one.is_admin and not one.is_disabled)
         named = ", ".join(admins[:_MOST_ADMINS])
         return f"an admin of the hub ({named})" if named else "the person who runs the hub"
+
+
+async def _charged_price(asking: DirectoryCaller, request: AnswerRequest) -> pricing.ChargedPrice | None:
+    """The price of a request; a `RequestFailedError` where a budget counts money and it may be higher."""
+    price = pricing.charged_price(asking.directory, request.model)
+    of_money = next((rule for rule in asking.rules if rule.unit is BudgetUnit.MONEY), None)
+    if of_money is not None and price is None:
+        raise unpriced(asking.directory, request.model.id, of_money)
+    if of_money is not None and (name := pricing.dearer_field(request.asked)) is not None:
+        cause = f"got a value that costs more than the price of {request.model.id}, by which your budget is charged"
+        said = f"{name}: {cause}; leave it out"
+        raise RequestFailedError(ServedFailure(FailureKind.INVALID_REQUEST, said, param=name))
+    # Where writing costs no more than reading, no cache is paid for; and the hub's own price holds as it is.
+    writes_cost = price is not None and not price.is_of_route and (price.price.cache_write or 0) > price.price.input
+    if price is not None and writes_cost:
+        lasts_long = await in_thread(request.size, pricing.asks_for_an_hour, request.asked.body)
+        price = pricing.for_an_hour(price) if lasts_long else price
+    return price
 
 
 def _bound(request: AnswerRequest, price: pricing.ChargedPrice | None) -> pricing.RequestBound:

@@ -14,7 +14,8 @@ what runs, then what begins. An answer waits for the transaction of its reservat
 it goes with others that have ended, after `batch_seconds` at most, and before an answer is refused: an answer that
 begins does not wait for the row of another. An answer without a budget waits for nothing. Where the
 database is a file without another writer now, or a Postgres that is near, a short transaction is carried out on the
-event loop, because to wake the thread takes longer (docs/decisions/0024-the-hubs-database.md).
+event loop, because to wake the thread takes longer (docs/decisions/0024-the-hubs-database.md). While Postgres decides,
+what the provider is to get is prepared; nothing is sent before the reservation holds.
 
 What can go wrong: a worker dies, and its reservations are charged in full; the database is away, and what has ended
 waits in memory, to be settled exactly once; a commit is not heard of, so that what has ended is repeated and what had
@@ -108,13 +109,17 @@ class Reservation:
     """What is reserved for one answer, whose row it has. It ends exactly once: settled, or dropped if no provider was
     asked. Of an answer without a budget nothing is reserved, and the database knows nothing of it yet."""
 
-    def __init__(self, worker: HubWorker, answer: values.LedgerRow, granted: Granted) -> None:
+    def __init__(self, worker: HubWorker, answer: values.LedgerRow) -> None:
         self._worker = worker
-        self._windows = granted.windows
-        self._amounts = dict(granted.amounts)
+        self._windows: Mapping[str, int] = {}
+        self._amounts: dict[str, int] = {}
         self._more: asyncio.Future[bool] | None = None
         self.answer = answer
         self.has_ended = False
+
+    def take(self, granted: Granted) -> None:
+        """Takes what is reserved, or will be if all is well."""
+        self._windows, self._amounts = granted.windows, dict(granted.amounts)
 
     def amount(self, rule: BudgetRule) -> int:
         """What is reserved of a rule's budget: the need, or less down to what it needs at least."""
@@ -178,6 +183,7 @@ _SHORT_SECONDS: Final = 0.005
 _LONGEST_PAUSE: Final = 64
 """How many times its own length no other transaction is carried out on the event loop, doubled with each slow one in a
 row: a single one only met a busy processor."""
+_Ahead: TypeAlias = Callable[[Reservation], object]
 _Reserving: TypeAlias = "tuple[Reserve, asyncio.Future[Granted | Refused]]"
 _Extending: TypeAlias = "tuple[Extend, asyncio.Future[bool]]"
 _Waiting: TypeAlias = "tuple[list[_Reserving], list[_Extending]]"
@@ -308,11 +314,14 @@ class HubWorker:
 
     # ---- answers ----
 
-    async def reserve(self, answer: values.LedgerRow, needs: Sequence[Need], *, is_whole: bool = False) -> Reservation:
+    async def reserve(
+        self, answer: values.LedgerRow, needs: Sequence[Need], *, is_whole: bool = False, ahead: _Ahead = lambda _: None
+    ) -> Reservation:
         """Reserves the needs of an answer, one for each rule, in one transaction; without needs it waits for nothing.
 
         Where the whole does not fit, less is reserved, down to `least`, or it is refused if it `is_whole`. The row is
-        entered, charged with all that is reserved, if the worker dies before the end.
+        entered, charged with all that is reserved, if the worker dies before the end. What is to be done with the
+        reservation may be done `ahead`, while it is waited for; nothing may be said to an upstream by that.
 
         Raises:
             BudgetSpentError: A budget does not cover the answer.
@@ -322,16 +331,24 @@ class HubWorker:
             raise BudgetsUnreachableError("the server is being stopped", self._settings.heartbeat_seconds)
         if len(self._ended) >= self._settings.waiting_rows or self._bytes >= self._settings.waiting_bytes:
             raise BudgetsUnreachableError("too many answers wait for the hub's database", _LONGEST_RETRY)
+        reservation = Reservation(self, answer)
         if not needs:
-            return Reservation(self, answer, Granted({}, {}))
-        found = await self._asked(Reserve(answer, needs, is_whole))
+            return reservation
+
+        def meanwhile(granted: Granted) -> None:
+            reservation.take(granted)
+            with suppress(Exception):  # what fails is done again, where it is not waited
+                ahead(reservation)
+
+        found = await self._asked(Reserve(answer, needs, is_whole, meanwhile))
         if isinstance(found, Refused) and not is_whole and found.window.reserved and self.live_workers > 1:
             # What answers of other workers have left is settled within this time.
             await asyncio.sleep(2 * self._settings.batch_seconds)
             found = await self._asked(Reserve(answer, needs))
         if isinstance(found, Refused):
             raise BudgetSpentError(*found)
-        return Reservation(self, answer, found)
+        reservation.take(found)
+        return reservation
 
     async def _asked(self, reserve: Reserve) -> Granted | Refused:
         loop, wait = asyncio.get_running_loop(), self._settings.wait_seconds

@@ -3,8 +3,8 @@
 import pytest
 
 from hub.stores import HubDatabase, row
-from hub.test_reservations import RULE
-from partstream_hub.directory import Need
+from hub.test_reservations import OTHER, RULE
+from partstream_hub.directory import BudgetRule, Need
 from partstream_hub.store import postgres
 from partstream_hub.store.rows import Batch, Granted, Refused, Reserve, Settle
 from partstream_hub.store.values import AnswerContent, Charge
@@ -77,6 +77,35 @@ def test_an_answer_alone_waits_for_one_round_trip_and_for_no_other_worker(
     assert isinstance(store.carry_out("w1", whole("b", 9)).reserved[0], Granted)
     assert store.check() == []
     assert store.open_windows([RULE])[RULE.id].reserved == 27
+    database.close()
+
+
+@pytest.mark.parametrize("rules", [(RULE,), (RULE, OTHER)])
+def test_what_follows_a_reservation_is_prepared_while_the_database_decides(
+    postgres_address: str, monkeypatch: pytest.MonkeyPatch, rules: tuple[BudgetRule, ...]
+) -> None:
+    steps: list[object] = []
+    read = postgres._Connection._read
+    monkeypatch.setattr(postgres._Connection, "_read", lambda one: (steps.append("read"), read(one))[1])
+    database = HubDatabase("postgres", postgres_address)
+    store = database.migrated()
+    windows = {name: window.id for name, window in store.open_windows(rules).items()}
+
+    def whole(answer_id: str, amount: int) -> Batch:
+        steps.clear()
+        needs = [Need(rule, amount, 1) for rule in rules]
+        one = Reserve(row(answer_id), needs, is_whole=True, meanwhile=lambda granted: steps.append(granted.amounts))
+        return Batch([], reserves=[one], windows=windows)
+
+    for answer_id in ("a", "b"):
+        assert isinstance(store.carry_out_at_once("w1", whole(answer_id, 9)).reserved[0], Granted)
+        assert steps == [{rule.id: 9 for rule in rules}, "read"]
+    assert isinstance(store.carry_out_at_once("w1", whole("much", RULE.limit)).reserved[0], Refused)
+    assert steps[:2] == [{rule.id: RULE.limit for rule in rules}, "read"]
+    assert isinstance(store.carry_out("w1", whole("c", 9)).reserved[0], Granted)
+    assert steps == ["read"]  # in the thread of the worker, nothing is done for a request
+    assert [window.reserved for window in store.open_windows(rules).values()] == [27] * len(rules)
+    assert store.check() == []
     database.close()
 
 

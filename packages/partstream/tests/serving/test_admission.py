@@ -136,6 +136,20 @@ def test_every_wire_asks_for_admission_and_tells_the_end(wire: Wire, stream: boo
     assert ended.answer().content[0].value == "You said: Admitted"
 
 
+@one_test_for("is_as_prepared", [True, False], ids=["as prepared", "otherwise"])
+def test_a_provider_gets_what_was_admitted_whatever_was_prepared_while_the_admission_waited(is_as_prepared):
+    class Waiting(Doorkeeper):
+        async def admit(self, request):
+            early = await super().admit(request)
+            request.prepare(early)
+            return early if is_as_prepared else replace(early, asked=request.asked)
+
+    body = {"model": "parrot", "input": "Hi"}
+    reply = asyncio.run(ask(server(Waiting(text="Admitted")), "/v1/responses", body))
+    said = reply.json["output"][0]["content"][0]["text"]
+    assert said == f"You said: {'Admitted' if is_as_prepared else 'Hi'}"
+
+
 @every_wire
 def test_what_is_refused_reaches_no_provider_and_is_said_in_the_words_of_the_wire(wire: Wire):
     provider = Driven(silent)

@@ -116,7 +116,7 @@ class _Connection:
         self._wire.send_flush_request()
         return self._read()
 
-    def end(self, statement: str = "") -> list[list[tuple[Any, ...]]]:
+    def end(self, statement: str = "", meanwhile: Callable[[], object] | None = None) -> list[list[tuple[Any, ...]]]:
         """Ends a transaction, if one has begun, and waits for that; the rows of what was asked with its end."""
         if not self._is_in_transaction:  # its last question has ended it
             return []
@@ -129,6 +129,8 @@ class _Connection:
         self._wire.pipeline_sync()
         self._unread.append(False)
         self._is_in_transaction = False
+        if meanwhile is not None:
+            meanwhile()
         return self._read()
 
     def close(self) -> None:
@@ -342,20 +344,22 @@ class _PostgresTransaction(Transaction):
             self.connection.send(statement + self.locking * locks, given, is_question=True)
         return self.connection.answers()
 
-    def whole(self, statement: str, parameters: Sequence[object]) -> list[tuple[Any, ...]]:
+    def whole(
+        self, statement: str, parameters: Sequence[object], meanwhile: Callable[[], object]
+    ) -> list[tuple[Any, ...]]:
         ends = self.connection.ends
         self.connection.check()
         self.connection.send(statement, parameters, is_question=True)
-        (rows,) = self.commit()
+        (rows,) = self.commit(meanwhile=None if ends is None else meanwhile)
         self.is_committing, self.connection.ends = False, ends  # what may follow is another transaction
         return rows
 
-    def commit(self, statement: str = "") -> list[list[tuple[Any, ...]]]:
+    def commit(self, statement: str = "", meanwhile: Callable[[], object] | None = None) -> list[list[tuple[Any, ...]]]:
         """Says what ends the transaction, and waits for that; the rows of what was asked with it."""
         self.is_committing = True
         if self.connection.ends is not None:
             self.connection.ends += _COMMIT_SECONDS
-        return self.connection.end(statement)
+        return self.connection.end(statement, meanwhile)
 
     def _read_time(self) -> float:
         if self._time is None:

@@ -12,7 +12,7 @@ import re
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -244,6 +244,7 @@ class Reserve(NamedTuple):
     row: LedgerRow  # entered, charged with all that is reserved, if the worker dies before the end
     needs: Sequence[Need]
     is_whole: bool = False  # whether nothing is reserved where not all is free; else it is content with `least`
+    meanwhile: Callable[[Granted], object] = lambda _: None  # is done where the event loop waits for the whole
 
 
 class Granted(NamedTuple):
@@ -355,7 +356,8 @@ def _reserved_whole(work: Transaction, worker: str, batch: Batch) -> Granted | N
     added = [value for rule, amount in amounts.items() for value in (batch.windows[rule], amount)]
     begun = _begun(worker, reserve, granted)
     name = "reserve whole of one" if len(amounts) == 1 else "reserve whole"
-    found = work.whole(_reserving(name, len(amounts), work.clock), (*added, *begun))
+    meanwhile = partial(reserve.meanwhile, granted)
+    found = work.whole(_reserving(name, len(amounts), work.clock), (*added, *begun), meanwhile)
     if found is None:
         now = work.now()
         work.run(_reserving("add where all have room", len(amounts)), (*added, now, now))

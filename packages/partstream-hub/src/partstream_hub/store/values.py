@@ -237,8 +237,11 @@ class Transaction:
         """The rows of several questions, asked one after the other, in the time of one."""
         return [self._connection.execute(one.statement, tuple(one.parameters)).fetchall() for one in questions]
 
-    def whole(self, _statement: str, _parameters: Sequence[object]) -> list[tuple[Any, ...]] | None:
-        """The rows of a statement that changes several tables, as a transaction of itself; None if none can do that."""
+    def whole(
+        self, _statement: str, _parameters: Sequence[object], _meanwhile: Callable[[], object]
+    ) -> list[tuple[Any, ...]] | None:
+        """The rows of a statement that changes several tables, as a transaction of itself; None if none can do that.
+        While the event loop waits for them, something else is done, which must not raise."""
 
     def note_time(self, time: float | None) -> None:
         """Takes in what a question said of `clock`; SQLite has no clock but the machine's."""

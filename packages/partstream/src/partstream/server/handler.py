@@ -330,6 +330,7 @@ class RequestHandler:
     _buffered: replies.BufferedReplySink
     _trace: AnswerSpans | None = None
     _permit: serving.Permit | None = None
+    _prepared: tuple[serving.Admitted | None, RawRequest | None] = None, None  # while its admission waited
     _observed: serving.AnswerObservation | None = None
     _dropped: DroppedFields | None = None  # most requests lose nothing
     _unsaid: DroppedFields | None = None
@@ -720,6 +721,11 @@ class RequestHandler:
         assert admission is not None  # noqa: S101 - the caller has looked
         answers = 1 if is_count or rules is None or not rules.answers else value_at(case.asked.body, rules.answers)
         self._asked = case.asked
+
+        def prepare(admitted: serving.Admitted) -> None:
+            case.admitted, case.model, case.is_judged = admitted.asked, admitted.model, True
+            self._prepared = admitted, self._prepare(case)
+
         admitted = await admission.admit(
             serving.AnswerRequest(
                 self.caller,
@@ -733,11 +739,14 @@ class RequestHandler:
                 size,
                 answers if type(answers) is int and answers > 1 else 1,
                 self._entry,
+                None if self._is_large else prepare,
             )
         )
         self._entry = None  # the permit ends it
         self._asked, self._permit = admitted.asked, admitted.permit
         case.admitted, case.model, case.is_judged = admitted.asked, admitted.model, True
+        if admitted is not self._prepared[0]:
+            self._prepared = None, None
 
     def _offer(
         self,
@@ -808,7 +817,7 @@ class RequestHandler:
             else replace(state.rules.identify(case.wire), secret=secret)
         )
 
-        offered = await self.apart(self._prepare, case)
+        offered = self._prepared[1] if self._prepared[0] else await self.apart(self._prepare, case)
         about = endpoint.writes, asked, identity, self._buffered, request_id, self._leave_unsaid
         forwarded = None if offered is None else ForwardedReply(offered, endpoint.protocol.framings[0], *about)
         self._reply_writer = forwarded or replies.ReplyWriter(*about)

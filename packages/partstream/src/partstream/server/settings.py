@@ -220,6 +220,8 @@ class AnswerRequest:
         size: The bytes of its body, which may go on to an upstream as it came.
         answers: How many answers it asks for at once: an upstream of the same wire may give several.
         entry: What :meth:`Admission.enter` gave; the permit ends it.
+        prepare: Makes what the provider gets, while an admission waits to hear that a request is admitted. It may be
+            called, in the event loop, and nothing comes of its errors; None for a large request.
     """
 
     caller: Caller
@@ -233,6 +235,7 @@ class AnswerRequest:
     size: int = 0
     answers: int = 1
     entry: Entry | None = None
+    prepare: Callable[[Admitted], object] | None = None
 
 
 class HeldText(NamedTuple):
