@@ -90,14 +90,10 @@ async def examine_endpoints(
     own = next((wire for wire in wires if wire.name == gateway.protocol), None)
     if own is None:
         return [], None
-    elsewhere = _elsewhere(gateway.base_url, own, wires)
-    wires = [wire for wire in wires if wire is own or not wire.own_base_path or wire.name in elsewhere]
+    others = _others(gateway.base_url, own, wires)
     deadline = asyncio.get_running_loop().time() + _ENDPOINTS_SECONDS
-    asked = await detection.ask_round(
-        gateway, connections, gateway.base_url, wires, deadline=deadline, elsewhere=elsewhere
-    )
+    asked = await detection.ask_round(gateway, connections, gateway.base_url, [own, *others], deadline=deadline)
     signs, sign = asked.signs, asked.signs[own.name]
-    others = [wire for wire in wires if wire is not own]
     there = [wire for wire in others if signs[wire.name].presence is detection.Presence.THERE]
     missing = [wire for wire in others if signs[wire.name].presence is detection.Presence.MISSING]
     says = f"it {_VERBS[sign.presence]} {_shown(own, asked)}"
@@ -112,29 +108,26 @@ async def examine_endpoints(
         return [Finding("endpoint", CheckStatus.WARNING, says, advice)], None
     advice = sign.advice or (http_errors.WEB_PAGE_ADVICE if sign.presence is detection.Presence.NO_API else "")
     if there:
-        base_url = elsewhere.get(there[0].name)
-        more = "" if base_url is None else f", and `baseUrl` to {hidden_url(base_url)}"
+        more = f", and `baseUrl` to {hidden_url(there[0].at)}" if there[0].at else ""
         advice = f"leave `protocol` out, or set it to {there[0].name}{more}"
     if is_set:
         advice = await detection.advice_on_protocol(gateway, connections) or advice
     return [Finding("endpoint", CheckStatus.PROBLEM, says, advice)], False
 
 
-def _elsewhere(
+def _others(
     url: str, own: detection.CandidateProtocol, wires: Sequence[detection.CandidateProtocol]
-) -> dict[str, str]:
-    """The base URLs of the other protocols that differ from `url`, by name.
+) -> list[detection.CandidateProtocol]:
+    """The other protocols that are tried, each where it is looked for if that is not `url`.
 
     A protocol with a base path of its own is tried only at a server that is known to speak it.
     """
-    server, paths = server_at(url), [wire.path for wire in wires]
-    places = {}
+    server, paths, others = server_at(url), [wire.path for wire in wires], []
     for wire in wires:
-        if wire is not own and wire.own_base_path and wire.row_at(server) is not None:
-            places[wire.name] = own_base_url(url, wire.own_base_path, paths)
-        elif own.own_base_path and wire is not own and not wire.own_base_path:
-            places[wire.name] = own_base_url(url, USUAL_VERSION, paths)
-    return places
+        if wire is not own and (not wire.own_base_path or wire.row_at(server) is not None):
+            path = wire.own_base_path or (USUAL_VERSION if own.own_base_path else "")
+            others.append(replace(wire, at=own_base_url(url, path, paths) if path else ""))
+    return others
 
 
 _VERBS: Final = {
@@ -151,7 +144,7 @@ def _listed(wires: Sequence[detection.CandidateProtocol], asked: detection.Round
 
 
 def _shown(wire: detection.CandidateProtocol, asked: detection.Round) -> str:
-    path = asked.path_of(wire) if wire.name in asked.elsewhere else wire.path
+    path = asked.path_of(wire) if wire.at else wire.path
     return f"{wire.title} ({path}: {asked.signs[wire.name].says})"
 
 

@@ -22,13 +22,13 @@ import hashlib
 import logging
 import re
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, suppress
 from datetime import UTC, datetime
 from enum import Enum, auto
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit, urlunsplit
 
 from partstream._version import __version__
@@ -68,6 +68,7 @@ class CandidateProtocol:
         empty_request: The body that shows at no cost whether the endpoint is there; None for no such body.
         rows: What is known of it at known servers.
         own_base_path: Its base path below a host; empty for one beside the others.
+        at: The base URL below which it is looked for; empty for the one that is asked.
     """
 
     name: str
@@ -77,31 +78,28 @@ class CandidateProtocol:
     rows: tuple[ServerProtocol, ...]
     errors: Errors
     own_base_path: str = ""
-
-    @property
-    def probed_path(self) -> str:
-        """The path that is asked with an empty request."""
-        return path_for_model(self.path, _NO_MODEL)
+    at: str = ""
 
     def row_at(self, server: KnownServer | None) -> ServerProtocol | None:
         """What is known of it at a server; None where nothing is known."""
         return next((row for row in self.rows if server is not None and row.server == server.name), None)
 
 
-def known_wires() -> tuple[CandidateProtocol, ...]:
-    """All protocols in which a server can be asked, the better one first."""
-    return tuple(
-        CandidateProtocol(
-            name,
-            PROTOCOLS[name].shown_title,
-            (writer := asking(name)).path,
-            writer.empty_request,
-            () if (load_rows := PROTOCOLS[name].spoken_at) is None else load_rows(),
-            writer.errors,
-            writer.own_base_path,
+def known_wires(url: str = "") -> tuple[CandidateProtocol, ...]:
+    """All protocols in which a server can be asked, the better one first; those with a base path of their own are
+    looked for on the host that a URL means."""
+    wires = []
+    paths = [asking(name).path for name in asked_protocols()]
+    for name in asked_protocols():
+        protocol, writer = PROTOCOLS[name], asking(name)
+        own, rows = writer.own_base_path, () if protocol.spoken_at is None else protocol.spoken_at()
+        at = endpoint.own_base_url(url, own, paths) if own and url else ""
+        wires.append(
+            CandidateProtocol(
+                name, protocol.shown_title, writer.path, writer.empty_request, rows, writer.errors, own, at
+            )
         )
-        for name in asked_protocols()
-    )
+    return tuple(wires)
 
 
 def probed_wires(wires: Sequence[CandidateProtocol], *, elsewhere: bool = False) -> tuple[CandidateProtocol, ...]:
@@ -275,21 +273,15 @@ class Detected:
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """The answers below one base URL: the signs of the endpoints, by the names of their protocols. `elsewhere` has the
-    base URLs of the protocols that were looked for below another one, by name."""
+    """The answers below one base URL: the signs of the endpoints, by the names of their protocols."""
 
     base_url: str
     signs: Mapping[str, Sign]
     listing: FetchResponse | None = None
-    elsewhere: Mapping[str, str] = field(default_factory=dict)
-
-    def base_url_of(self, wire: CandidateProtocol) -> str:
-        """Where a protocol was looked for."""
-        return self.elsewhere.get(wire.name, self.base_url)
 
     def path_of(self, wire: CandidateProtocol) -> str:
         """The path at which a protocol was looked for."""
-        return endpoint.path_of(self.base_url_of(wire)) + wire.path
+        return endpoint.path_of(wire.at or self.base_url) + wire.path
 
     def names(self, presence: Presence) -> list[str]:
         """The protocols whose endpoints have answered like this."""
@@ -307,8 +299,8 @@ def is_last(asked: Round) -> bool:
 
 
 def joined(asked: Round, more: Round) -> Round:
-    """What was answered below one base URL, and to further questions elsewhere on the same host."""
-    return replace(asked, signs={**asked.signs, **more.signs}, elsewhere={**asked.elsewhere, **more.elsewhere})
+    """What was answered below one base URL, and to further questions on the same host."""
+    return replace(asked, signs={**asked.signs, **more.signs})
 
 
 def decide_by_host(url: str, wires: Sequence[CandidateProtocol]) -> Detected | None:
@@ -349,7 +341,7 @@ def decide(url: str, rounds: Sequence[Round], wires: Sequence[CandidateProtocol]
         facts = [f"a guess, as the server does not tell ({said})"]
     return Detected(
         chosen.name,
-        asked.base_url_of(chosen),
+        chosen.at or asked.base_url,
         _because(facts, considered, chosen, server, at),
         is_certain=bool(there),
         server="" if server is None else server.name,
@@ -432,11 +424,9 @@ async def detect(configuration: GatewayConfiguration, connections: Connections) 
         CredentialError: The key cannot be had.
         ConnectionSetupError: The proxy or the certificates that this machine names are not usable.
     """
-    wires = known_wires()
-    by_host = decide_by_host(configuration.base_url, wires)
-    if by_host is not None:
-        return by_host
-    return decide(configuration.base_url, await _ask(configuration, connections, wires), wires)
+    url = configuration.base_url
+    wires = known_wires(url)
+    return decide_by_host(url, wires) or decide(url, await _ask(configuration, connections, wires), wires)
 
 
 async def advice_on_protocol(configuration: GatewayConfiguration, connections: Connections, if_right: str = "") -> str:
@@ -446,12 +436,11 @@ async def advice_on_protocol(configuration: GatewayConfiguration, connections: C
     Asked after a request has failed only: the setting itself is never doubted.
     """
     url = configuration.base_url
-    wires = known_wires()
+    wires = known_wires(url)
     own = [wire for wire in wires if wire.name == configuration.protocol]
     found = decide_by_host(url, own) or decide_by_host(url, wires)
-    if found is None:
-        # Alone first: llama.cpp has two of its protocols below the host too, and the third below /v1 only.
-        found = decide(url, await _ask(configuration, connections, own), own)
+    # Alone first: llama.cpp has two of its protocols below the host too, and the third below /v1 only.
+    found = found or decide(url, await _ask(configuration, connections, own), own)
     if not found.is_certain:
         found = decide(url, await _ask(configuration, connections, wires), wires)
     if not found.is_certain:
@@ -472,14 +461,12 @@ async def _ask(
     A path that belongs to a protocol that is not asked for is taken as it is. A protocol with a base path of its own is
     asked for at once where the address or the list of models tells a server that speaks it, and everywhere else last.
     """
-    url, endpoints = configuration.base_url, [wire.path for wire in wires]
+    url = configuration.base_url
     probed, own = probed_wires(wires), probed_wires(wires, elsewhere=True)
-    meant = endpoint.base_urls(url, endpoints)
+    meant = endpoint.base_urls(url, [wire.path for wire in wires])
     if any(wire not in (*probed, *own) for wire in wires_at_path(endpoint.path_of(url), wires)):
         meant = meant[:1]
-    places = {wire.name: endpoint.own_base_url(url, wire.own_base_path, endpoints) for wire in own}
-    deadline = asyncio.get_running_loop().time() + _SECONDS
-    ask = partial(ask_round, configuration, connections, deadline=deadline, elsewhere=places)
+    ask = partial(ask_round, configuration, connections, deadline=asyncio.get_running_loop().time() + _SECONDS)
     # The address is that of a server that speaks a protocol with a base path of its own, or has that path.
     first = [
         wire
@@ -513,48 +500,39 @@ async def ask_round(
     wires: Sequence[CandidateProtocol],
     *,
     deadline: float,
-    elsewhere: Mapping[str, str],
 ) -> Round:
-    """Sends a request to each endpoint, and one for the list where an endpoint is beside it, at the same time.
+    """Sends a request to each endpoint, and one for the list where an endpoint is below this base URL, at the same
+    time; waits until the deadline, by the clock of the event loop."""
 
-    Args:
-        base_url: Where the endpoints are looked for.
-        deadline: The end of the wait, by the clock of the event loop.
-        elsewhere: The base URLs of those that are looked for below another one, by name.
-    """
-    lists = [wire for wire in wires if wire.name not in elsewhere][:1]
-
-    async def ask(wire: CandidateProtocol, path: str, body: Mapping[str, Any] | None) -> _Answer:
-        known = configuration.spoken(wire.name, elsewhere.get(wire.name, base_url))
+    async def ask(wire: CandidateProtocol, path: str, body: Mapping[str, Any] | None) -> FetchResponse | str:
+        known = configuration.spoken(wire.name, wire.at or base_url)
         return await ask_once(UpstreamHTTP(known, connections), path, body, deadline)
 
-    questions = [ask(wire, endpoint.MODELS_PATH, None) for wire in lists]
-    questions += [ask(wire, wire.probed_path, wire.empty_request) for wire in wires]
-    answers: list[_Answer] = []
+    paths = [path_for_model(wire.path, _NO_MODEL) for wire in wires]
+    questions = [ask(wire, path, wire.empty_request) for wire, path in zip(wires, paths, strict=True)]
+    questions += [ask(wire, endpoint.MODELS_PATH, None) for wire in [one for one in wires if not one.at][:1]]
+    answers: list[FetchResponse | str] = []
     # All answers, once none is on its way any more; the first failure of this machine in their place.
     for answer in await asyncio.gather(*questions, return_exceptions=True):
         if isinstance(answer, BaseException):
             raise answer
         answers.append(answer)
-    listing = answers.pop(0) if lists else None
+    listing = answers[-1] if len(answers) > len(wires) else None
     listed = listing if isinstance(listing, FetchResponse) else None
     signs: dict[str, Sign] = {}
-    for wire, got in zip(wires, answers, strict=True):
+    for wire, path, got in zip(wires, paths, answers, strict=False):
         if isinstance(got, str):
             signs[wire.name] = Sign(Presence.SILENT, got)
         elif listed is not None and got.status == listed.status >= 500:  # it fails at whatever it is asked
             signs[wire.name] = Sign(Presence.SILENT, f"HTTP {got.status}")
         else:
-            where = endpoint.without_query(elsewhere.get(wire.name, base_url))
-            signs[wire.name] = sign_of(got, wire.errors, where, wire.probed_path)
-    return Round(base_url, signs, listed, elsewhere)
+            signs[wire.name] = sign_of(got, wire.errors, endpoint.without_query(wire.at or base_url), path)
+    return Round(base_url, signs, listed)
 
 
-_Answer: TypeAlias = "FetchResponse | str"
-"""An answer; a few words in its place if there is none."""
-
-
-async def ask_once(http: UpstreamHTTP, path: str, document: Mapping[str, Any] | None, deadline: float) -> _Answer:
+async def ask_once(
+    http: UpstreamHTTP, path: str, document: Mapping[str, Any] | None, deadline: float
+) -> FetchResponse | str:
     """The answer to a question at a path below the base URL, a document for one with a body; or why there is none."""
     try:
         async with asyncio.timeout_at(deadline):
@@ -562,10 +540,8 @@ async def ask_once(http: UpstreamHTTP, path: str, document: Mapping[str, Any] | 
             return await http.fetch(http.base_path + path, {}, body, renews_key=False)
     except TimeoutError:
         return "no answer in time"
-    except UpstreamConnectionError as error:
-        return error.reason
     except UpstreamError as error:
-        return error.statement
+        return error.reason if isinstance(error, UpstreamConnectionError) else error.statement
 
 
 # ---- What one upstream speaks ----
@@ -591,36 +567,26 @@ class Detector:
         folder = configuration.protocol_folder or configuration.cache_folder
         self._file = None if folder is None else DetectionFile(folder, configuration.base_url)
         self.known: Detected | None = None  # what was found out for certain
-        self._confirmed_at: float | None = None
-        self._guess: tuple[Detected, float] | None = None
-        """A guess, and until when it serves."""
+        self._guess: Detected | None = None
+        self._guess_ends = 0.0
+        self._confirmed_at = -_PAUSE_SECONDS
         self._running: asyncio.Task[Detected] | None = None
 
     async def detected(self) -> Detected:
         """What the upstream speaks; a guess where it does not tell, or where it cannot be asked."""
-        if self.known is not None:
-            return self.known
-        if self._guess is not None and 0 < self._guess[1] - self._clock() <= _LONGEST_GUESS:
-            return self._guess[0]
-
-        async def remembered_or_asked() -> Detected:
-            if self._file is not None:
-                remembered = await asyncio.to_thread(self._file.load, self._clock())
-                if remembered is not None and remembered.protocol in asked_protocols():
-                    return self._keep(remembered)
-            return await self._asked()
-
-        return await self._one_for_all(remembered_or_asked)
+        if self.known is None and self._guess is not None and 0 < self._guess_ends - self._clock() <= _LONGEST_GUESS:
+            return self._guess
+        return self.known or await self._one_for_all(self._file)
 
     async def detected_again(self, wrong: Detected) -> Detected:
         """What the upstream speaks after a request failed in what was found out before."""
         if self.known is not None and self.known != wrong:
             return self.known  # another request has met it before
-        if self._confirmed_at is not None and 0 <= self._clock() - self._confirmed_at < _PAUSE_SECONDS:
+        if 0 <= self._clock() - self._confirmed_at < _PAUSE_SECONDS:
             return wrong
-        again = await self._one_for_all(self._asked)
+        again = await self._one_for_all(None)
         is_same = (again.protocol, again.base_url) == (wrong.protocol, wrong.base_url)
-        self._confirmed_at = self._clock() if is_same else None
+        self._confirmed_at = self._clock() if is_same else -_PAUSE_SECONDS
         return again
 
     async def aclose(self) -> None:
@@ -630,30 +596,25 @@ class Detector:
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
 
-    async def _one_for_all(self, find: Callable[[], Coroutine[Any, Any, Detected]]) -> Detected:
-        self._running = shared_task(self._running, find)
+    async def _one_for_all(self, remembering: DetectionFile | None) -> Detected:
+        self._running = shared_task(self._running, self._find, remembering)
         return await asyncio.shield(self._running)
 
-    async def _asked(self) -> Detected:
-        self.known = None
-        began = self._clock()
-        found = await detect(self._configuration, self._connections)
-        if not found.is_certain:
-            if self._file is not None:
-                await asyncio.to_thread(self._file.remove)
-            if self._guess is None or self._guess[0] != found:
-                _logger.info("%s: %s", self._configuration.shown_url, found.says)
-            now = self._clock()
+    async def _find(self, remembering: DetectionFile | None) -> Detected:
+        """What was remembered, else what the upstream answers."""
+        self.known, before, began = None, self._guess, self._clock()
+        remembered = None if remembering is None else await asyncio.to_thread(remembering.load, began)
+        found = remembered or await detect(self._configuration, self._connections)
+        now = self._clock()
+        if self._file is not None and remembered is None:
+            await asyncio.to_thread(self._file.save, found, now)
+        if found.is_certain:
+            self.known = found
+        else:
             serves = max(_GUESS_SECONDS, (now - began) * _GUESS_FACTOR)
-            self._guess = (found, now + min(serves, _LONGEST_GUESS))
-            return found
-        if self._file is not None:
-            await asyncio.to_thread(self._file.save, found, self._clock())
-        return self._keep(found)
-
-    def _keep(self, found: Detected) -> Detected:
-        self.known = found
-        _logger.info("%s: %s", found.shown_url, found.says)
+            self._guess, self._guess_ends = found, now + min(serves, _LONGEST_GUESS)
+        if found.is_certain or found != before:
+            _logger.info("%s: %s", found.shown_url, found.says)
         return found
 
 
@@ -722,12 +683,20 @@ class DetectionFile(KeptFile):
                 "reason": str(reason),
                 "at": int() | float() as at,
                 **others,
-            } if version == __version__ and path[:1] in {"", "/"} and 0 <= now - at <= _FRESH_SECONDS:
+            } if (
+                version == __version__
+                and protocol in asked_protocols()
+                and path[:1] in {"", "/"}
+                and 0 <= now - at <= _FRESH_SECONDS
+            ):
                 server = next((one.name for one in KNOWN_SERVERS if one.name == others.get("server")), "")
                 return Detected(protocol, endpoint.url_on_host(self._url, path), reason[:_MAX_REASON], server=server)
         return None
 
     def save(self, detected: Detected, now: float) -> None:
-        """Writes what was found out."""
-        found = {name: getattr(detected, name) for name in ("protocol", "reason", "server")}
-        self.write({"version": __version__, "path": endpoint.path_of(detected.base_url), "at": now, **found})
+        """Writes what was found out for certain; a guess removes it."""
+        if detected.is_certain:
+            found = {name: getattr(detected, name) for name in ("protocol", "reason", "server")}
+            self.write({"version": __version__, "path": endpoint.path_of(detected.base_url), "at": now, **found})
+        else:
+            self.remove()

@@ -289,14 +289,16 @@ def _at_ollama(*, is_complete: bool, rank: int = 1, reason: str = "") -> ServerP
     return ServerProtocol("ollama", "http://localhost:11434/x", is_complete, reason, "a test", rank)
 
 
-OWN = CandidateProtocol("own", "Own", "/chat", {}, (_at_ollama(is_complete=True),), COMMON_ERRORS, "/api")
+OWN = CandidateProtocol(
+    "own", "Own", "/chat", {}, (_at_ollama(is_complete=True),), COMMON_ERRORS, "/api", "http://127.0.0.1:11434/api"
+)
 CUTS = replace(CHAT, rows=(_at_ollama(is_complete=False, reason="long prompts are cut"),))
 LOSES_MORE = replace(RESPONSES, rows=(_at_ollama(is_complete=False, rank=2, reason="text is dropped"),))
 
 
 def _asked_too(responses: Sign, chat: Sign, own: Sign, base_url: str = "http://127.0.0.1:11434/v1") -> Round:
     signs = {"openresponses": responses, "chat-completions": chat, "own": own}
-    return Round(base_url, signs, elsewhere={"own": "http://127.0.0.1:11434/api"})
+    return Round(base_url, signs)
 
 
 def test_it_is_asked_for_apart_from_those_that_stand_beside_each_other():
@@ -330,7 +332,7 @@ def test_a_guess_takes_its_base_url_too():
 
 def test_what_was_answered_to_further_questions_belongs_to_the_same_round():
     first = asked("http://h:1/v1", MISSING, THERE)
-    more = Round("http://h:1/v1", {"own": THERE}, elsewhere={"own": "http://h:1/api"})
+    more = Round("http://h:1/v1", {"own": THERE})
     both = joined(first, more)
-    assert (both.base_url_of(CHAT), both.base_url_of(OWN)) == ("http://h:1/v1", "http://h:1/api")
+    assert (both.path_of(CHAT), both.path_of(OWN)) == ("/v1/chat/completions", "/api/chat")
     assert both.names(Presence.THERE) == ["chat-completions", "own"]
