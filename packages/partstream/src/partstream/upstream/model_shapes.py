@@ -17,7 +17,7 @@ tools/server/README.md (`GET /v1/models`, `GET /props`, router mode); Ollama's `
 from __future__ import annotations
 import logging
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from itertools import pairwise
 from typing import Any, Final, TypeAlias, TypeVar
@@ -49,24 +49,26 @@ class Fields:
     field of an inner object."""
 
     def __init__(self, values: Mapping[str, Any], where: str, source: Source) -> None:
+        self.values = values
         self.where = where
         self.source = source
-        self._values = values
 
     def __contains__(self, path: str) -> bool:
         return self._value(path) is not None
 
-    def names_any(self, *names: str) -> bool:
-        """Whether one of the fields exists, even with null."""
-        return any(name in self._values for name in names)
+    def says(self, path: str, *wanted: object) -> bool:
+        """Whether a field holds one of these texts, in lower case, numbers and booleans; None is any other value, or
+        none."""
+        value = self._value(path)
+        return (value.lower() if isinstance(value, str) else value if isinstance(value, int) else None) in wanted
 
     def text(self, *paths: str) -> str | None:
         """The text in the first of the fields that holds one, at most 2,000 characters; None if none does."""
-
-        def stripped(value: object) -> str | None:
-            return value.strip()[:_MAX_TEXT] if isinstance(value, str) else None
-
-        return next((text for path in paths if (text := self._read(path, stripped, "a string"))), None)
+        for path in paths:
+            text = self._read(path, lambda value: value.strip() if isinstance(value, str) else None, "a string")
+            if text is not None:
+                return text[:_MAX_TEXT]
+        return None
 
     def tokens(self, *paths: str) -> Fact[int] | None:
         """The number of tokens in the first of the fields that holds one; 0 and null count as unknown."""
@@ -74,10 +76,6 @@ class Fields:
             if count := self._read(path, as_count, "a number of tokens"):  # some servers write 131072.0
                 return Fact(count, self.source, path)
         return None
-
-    def number(self, path: str) -> int | None:
-        """The whole number in a field, or None."""
-        return self._read(path, lambda value: value if type(value) is int else None, "a whole number")
 
     def boolean(self, path: str) -> Fact[bool] | None:
         """The boolean in a field, or None."""
@@ -99,13 +97,13 @@ class Fields:
         words = self.words(path)
         return None if words is None else Fact(any(word in words for word in wanted), self.source, path)
 
-    def dollars(self, path: str) -> Decimal | None:
-        """A price in US dollars, written as a string or a number; None also for a negative price, which means that the
-        price varies."""
+    def dollars(self, path: str, unit: Decimal = Decimal(1)) -> Decimal | None:
+        """A price in US dollars, written in a unit as a string or a number; None also for a negative price, which means
+        that the price varies."""
 
         def decimal(value: object) -> Decimal | None:
             try:
-                return Decimal(str(value)[:40])
+                return Decimal(str(value)[:40]) * unit
             except InvalidOperation:
                 return None
 
@@ -120,14 +118,10 @@ class Fields:
             if isinstance(item, dict)
         ]
 
-    def suffixed(self, suffix: str) -> Fact[int] | None:
-        """The number of tokens in the only field whose name has this suffix."""
-        names = [name for name in self._values if name.endswith(suffix)]
-        tokens = as_count(self._values[names[0]]) if len(names) == 1 else None
-        return Fact(tokens, self.source, names[0]) if tokens else None
-
     def inside(self, path: str) -> Fields:
-        """The object in a field; an empty object if there is none."""
+        """The object in a field; an empty object if there is none, and this one for no path."""
+        if not path:
+            return self
         inner = self._read(path, lambda value: value if isinstance(value, dict) else None, "an object")
         return Fields(inner or {}, f"{self.where}.{path}", self.source)
 
@@ -140,8 +134,8 @@ class Fields:
         return made
 
     def _value(self, path: str) -> Any:
-        value: Any = self._values
-        for name in path.split("."):
+        value: Any = self.values
+        for name in [path] if path in self.values else path.split("."):  # Ollama's names have dots
             value = value.get(name) if isinstance(value, dict) else None
         return value
 
@@ -171,16 +165,8 @@ def _has_any(*paths: str) -> Callable[[Fields], bool]:
     return lambda fields: any(path in fields for path in paths)
 
 
-def _is_of_type(*types: str) -> Callable[[Fields], bool]:
-    return lambda fields: (fields.text("type") or "").lower() in types
-
-
-def _is_none_or(path: str, *texts: str) -> Callable[[Fields], bool]:
-    return lambda fields: (said := fields.text(path)) is None or said in texts
-
-
-def _is_not_false(path: str) -> Callable[[Fields], bool]:
-    return lambda fields: (said := fields.boolean(path)) is None or said.value
+def _says(path: str, *wanted: object) -> Callable[[Fields], bool]:
+    return lambda fields: fields.says(path, *wanted)
 
 
 def _answers_with_text(fields: Fields) -> bool:
@@ -191,7 +177,7 @@ def _answers_with_text(fields: Fields) -> bool:
 
 def _is_no_other_type(fields: Fields) -> bool:
     """Whether no field declares another kind of model; also true for entries without a type."""
-    return (fields.text("type") or "").lower() not in _NO_LANGUAGE_MODELS and _answers_with_text(fields)
+    return not fields.says("type", *_NO_LANGUAGE_MODELS) and _answers_with_text(fields)
 
 
 Read: TypeAlias = "str | Callable[[Fields], Any]"
@@ -207,15 +193,21 @@ _READ: Final[Mapping[str, Callable[..., Any]]] = {
 """How the field of a fact is read, by the name of the fact."""
 
 
-def _facts_of(fields: Fields, reads: Mapping[str, Read]) -> dict[str, Any]:
+Facts: TypeAlias = "Mapping[str, Read] | Callable[[Fields], dict[str, Any] | None]"
+"""Where each fact of an object is; a function where facts depend on each other, None for no language model."""
+
+
+def _facts_of(fields: Fields, reads: Facts) -> dict[str, Any] | None:
     """The facts in an object, by their names in a record."""
+    if callable(reads):
+        return reads(fields)
     facts: dict[str, Any] = {}
     for name, read in reads.items():
         if callable(read):
             facts[name] = read(fields)
         else:
             holder, _, paths = read.rpartition("/")
-            facts[name] = _READ[name](fields.inside(holder) if holder else fields, *paths.split())
+            facts[name] = _READ[name](fields.inside(holder), *paths.split())
     return facts
 
 
@@ -224,7 +216,7 @@ class Shape:
     """One way to describe models, with its name in the log.
 
     Attributes:
-        facts: Where each fact of an entry is; a function where facts depend on each other.
+        facts: Where each fact of an entry is.
         is_language: Whether an entry is a language model; unless a row says more, if no field says another kind.
         id_fields: The fields that may hold the id; the first one with a value does.
         id_prefix: A prefix of that field that is no part of the id.
@@ -232,7 +224,7 @@ class Shape:
 
     name: str
     fits: Callable[[Fields], bool]
-    facts: Mapping[str, Read] | Callable[[Fields], dict[str, Any]]
+    facts: Facts
     is_language: Callable[[Fields], bool] = _is_no_other_type
     id_fields: tuple[str, ...] = ("id",)
     details: Details | None = None
@@ -240,7 +232,7 @@ class Shape:
 
     def record(self, fields: Fields, model_id: str) -> ModelRecord:
         """The record of an entry."""
-        facts = self.facts(fields) if callable(self.facts) else _facts_of(fields, self.facts)
+        facts = _facts_of(fields, self.facts) or {}
         if (owner := fields.text("owned_by")) not in _NO_OWNERS:
             facts.setdefault("creator", owner)
         return ModelRecord(model_id, **facts)
@@ -277,35 +269,21 @@ _SEES: Final = _word("architecture.input_modalities", "image")
 
 # ---- Prices, as US dollars per token ----
 
-_MILLION: Final = 1_000_000
-_XAI_UNIT: Final = Decimal("1e-10")
-"""US dollars: xAI states cents per 100 million tokens."""
+_A_MILLION: Final = Decimal("1e-6")
+"""US dollars, for a million tokens."""
 _XAI_PRICES: Final = tuple(f"{kind}_text_token_price" for kind in ("prompt", "completion", "cached_prompt"))
 _TIERED: Final = ("input", "output", "input_cache_read", "input_cache_write")
 
 
-def _pricing(fields: Fields, prices: Iterable[Decimal | None], **longer: Any) -> Fact[Pricing] | None:
+def _pricing(fields: Fields, prices: Sequence[Any], **longer: Any) -> Fact[Pricing] | None:
     """The prices of prompt, answer, cache read and cache write; None if none of them is known."""
-    known: tuple[Any, ...] = (*prices,)
-    return Fact(Pricing(*known, **longer), fields.source, "pricing") if any(one is not None for one in known) else None
+    return None if all(one is None for one in prices) else Fact(Pricing(*prices, **longer), fields.source, "pricing")
 
 
-def _prices(path: str, *names: str, tokens: int = 1) -> Callable[[Fields], Fact[Pricing] | None]:
-    """Reads the prices of prompt, answer, cache read and cache write, under the names that a server has for them, in an
-    object of an entry; they are stated for so many tokens."""
-
-    def read(fields: Fields) -> Fact[Pricing] | None:
-        inner = fields.inside(path)
-        stated = map(inner.dollars, names)
-        return _pricing(inner, (None if price is None else price / tokens for price in stated))
-
-    return read
-
-
-def _xai_prices(fields: Fields) -> Fact[Pricing] | None:
-    stated = map(fields.number, _XAI_PRICES)
-    most = MOST_DOLLARS * 10**4
-    return _pricing(fields, (one * _XAI_UNIT if one is not None and 0 <= one < most else None for one in stated))
+def _prices(path: str, *names: str, unit: Decimal = Decimal(1)) -> Callable[[Fields], Fact[Pricing] | None]:
+    """Reads the prices of prompt, answer, cache read and cache write, under the names that a server has for them and in
+    its unit, in an object of an entry."""
+    return lambda fields: _pricing(fields, [fields.inside(path).dollars(name, unit) for name in names])
 
 
 def _tiered_prices(entry: Fields) -> Fact[Pricing] | None:
@@ -336,7 +314,7 @@ class Details:
     Attributes:
         title: What an error calls the answer.
         marks: The fields of which the answer has one at least, with their types.
-        read: The facts in the answer; None for a model that is no language model.
+        facts: Where each fact of the answer is.
         path: The path of the request, by the model's id; None for an id that allows no request.
         is_native: Whether the path replaces the base URL's `/v1`.
         body: The body of the request, by the model's id; None for a request without one.
@@ -347,7 +325,7 @@ class Details:
 
     title: str
     marks: Mapping[str, type]
-    read: Callable[[Fields], dict[str, Any] | None]
+    facts: Facts
     path: Callable[[str], str | None]
     is_native: bool = False
     body: Callable[[str], bytes] | None = None
@@ -371,7 +349,7 @@ def read_detail(details: Details, model_id: str, document: Any) -> ModelRecord |
             got=f"{document!r:.80}",
             expected=next(iter(details.marks)),
         )
-    facts = details.read(Fields(values, details.within or "details", Source.DETAILS))
+    facts = _facts_of(Fields(values, details.within or "details", Source.DETAILS), details.facts)
     return None if facts is None else ModelRecord(model_id, **facts)
 
 
@@ -390,7 +368,7 @@ def _endpoints(fields: Fields) -> dict[str, Any]:
     A gateway may send a request to any active endpoint, so only the lowest of their limits is certain. Capabilities are
     different: the gateway sends a request with tools to an endpoint that accepts tools.
     """
-    active = [endpoint for endpoint in fields.objects("endpoints") if endpoint.number("status") in (0, None)]
+    active = [endpoint for endpoint in fields.objects("endpoints") if endpoint.says("status", 0, None)]
     facts: dict[str, Any] = {"image_input": _SEES(fields)} if active else {}
     for ours, theirs in (
         ("context_window", "context_length"),
@@ -401,7 +379,7 @@ def _endpoints(fields: Fields) -> dict[str, Any]:
         if known:
             facts[ours] = Fact(min(known), fields.source, f"least {theirs} of {len(known)} endpoints")
     for endpoint in active:
-        for name, fact in _facts_of(endpoint, _PARAMETERS).items():
+        for name, fact in (_facts_of(endpoint, _PARAMETERS) or {}).items():
             if fact is not None and (facts.get(name) is None or fact.value):
                 facts[name] = fact
     return facts
@@ -415,14 +393,11 @@ ENDPOINTS: Final = Details(
 LLAMA_CPP_PROPS: Final = Details(
     "the properties of a server",
     {"default_generation_settings": object},
-    lambda fields: _facts_of(
-        fields,
-        {
-            "context_window": "default_generation_settings.n_ctx",
-            "image_input": "modalities.vision",
-            "tool_calling": TEMPLATE_TOOLS,
-        },
-    ),
+    {
+        "context_window": "default_generation_settings.n_ctx",
+        "image_input": "modalities.vision",
+        "tool_calling": TEMPLATE_TOOLS,
+    },
     path=lambda _: "/props",
     is_native=True,
     is_awaited=True,
@@ -456,7 +431,8 @@ def _ollama_show(fields: Fields) -> dict[str, Any] | None:
     capabilities = fields.words("capabilities")
     if capabilities is not None and "completion" not in capabilities:
         return None
-    trained = fields.inside("model_info").suffixed(".context_length")
+    windows = [name for name in fields.inside("model_info").values if name.endswith(".context_length")]
+    trained = fields.inside("model_info").tokens(windows[0]) if len(windows) == 1 else None
     # If `num_ctx` is set, the server loads the model with it, and silently cuts off longer prompts. A model of the
     # cloud always has its largest window.
     loaded = trained if fields.text("remote_host") else None
@@ -587,9 +563,9 @@ def _copilot_reasoning(fields: Fields) -> Fact[bool] | None:
 
 
 def _hugging_face(fields: Fields) -> dict[str, Any]:
-    live = [one for one in fields.objects("providers") if one.text("status") in {None, "live"}]
+    live = [one for one in fields.objects("providers") if one.says("status", None, "live")]
     tools = [fact for one in live if (fact := one.boolean("supports_tools")) is not None]
-    read_prices = _prices("pricing", "input", "output", tokens=_MILLION)
+    read_prices = _prices("pricing", "input", "output", unit=_A_MILLION)
     stated = [price for one in live if (price := read_prices(one)) is not None]
     return {
         # Any of them may get the request; one with tools gets a request with tools.
@@ -668,8 +644,8 @@ SHAPES: Final[tuple[Shape, ...]] = (
             "endpoints": "supported_endpoints",
         },
         lambda fields: (
-            fields.text("capabilities.type") in {None, "chat"}
-            and fields.text("policy.state") not in {"disabled", "unconfigured"}
+            fields.says("capabilities.type", None, "chat")
+            and not fields.says("policy.state", "disabled", "unconfigured")
         ),
     ),
     # mistralai/client-python, models/modelcapabilities.py
@@ -685,7 +661,7 @@ SHAPES: Final[tuple[Shape, ...]] = (
             "image_input": "capabilities/vision",
             "reasoning": "capabilities/reasoning",
         },
-        _is_not_false("capabilities.completion_chat"),
+        _says("capabilities.completion_chat", True, None),
     ),
     # platform.kimi.ai, "List models"
     Shape(
@@ -710,7 +686,7 @@ SHAPES: Final[tuple[Shape, ...]] = (
                 *("cache_read_input_token_cost", "cache_creation_input_token_cost"),
             ),
         },
-        _is_none_or("model_info.mode", "chat", "completion", "responses"),
+        _says("model_info.mode", None, "chat", "completion", "responses"),
         ("model_name",),
     ),
     # docs.together.ai, "List all models"; an array
@@ -721,7 +697,7 @@ SHAPES: Final[tuple[Shape, ...]] = (
             "name": "display_name",
             "creator": "organization",
             "context_window": "context_length",
-            "pricing": _prices("pricing", "input", "output", "cached_input", tokens=_MILLION),
+            "pricing": _prices("pricing", "input", "output", "cached_input", unit=_A_MILLION),
         },
     ),
     # console.groq.com/docs/api-reference, "List models"
@@ -729,14 +705,14 @@ SHAPES: Final[tuple[Shape, ...]] = (
         "Groq",
         _has_all("active", "context_window"),
         {"context_window": "context_window", "max_output_tokens": "max_completion_tokens"},
-        _is_not_false("active"),
+        _says("active", True, None),
     ),
     # docs.fireworks.ai, "List models"
     Shape(
         "Fireworks",
         _has_any("supports_chat"),
         {"context_window": "context_length", "tool_calling": "supports_tools", "image_input": "supports_image_input"},
-        _is_not_false("supports_chat"),
+        _says("supports_chat", True, None),
     ),
     # huggingface.co/docs/inference-providers
     Shape("Hugging Face", lambda fields: bool(fields.objects("providers")), _hugging_face, _answers_with_text),
@@ -747,12 +723,12 @@ SHAPES: Final[tuple[Shape, ...]] = (
         {
             "context_window": "context_length max_prompt_length",
             "image_input": _word("input_modalities", "image"),
-            "pricing": _xai_prices,
+            "pricing": _prices("", *_XAI_PRICES, unit=Decimal("1e-10")),  # cents per 100 million tokens
         },
     ),
     Shape(
         "Anthropic",
-        lambda fields: fields.text("type") == "model" and "created_at" in fields,
+        lambda fields: fields.says("type", "model") and "created_at" in fields,
         _ANTHROPIC,
         lambda _: True,
     ),
@@ -768,14 +744,16 @@ SHAPES: Final[tuple[Shape, ...]] = (
     Shape(
         "Vercel",
         lambda fields: (
-            "type" in fields and fields.names_any("context_window", "tags") and "max_model_len" not in fields
+            "type" in fields
+            and not fields.values.keys().isdisjoint(("context_window", "tags"))
+            and "max_model_len" not in fields
         ),
         _VERCEL,
-        _is_of_type("language", "chat"),
+        _says("type", "language", "chat"),
         details=ENDPOINTS,
     ),
     Shape(
-        "Vercel, config", _has_all("specification"), _GATEWAY, _is_none_or("modelType", "language"), details=ENDPOINTS
+        "Vercel, config", _has_all("specification"), _GATEWAY, _says("modelType", None, "language"), details=ENDPOINTS
     ),
     Shape(
         "OpenRouter",
@@ -804,7 +782,7 @@ SHAPES: Final[tuple[Shape, ...]] = (
             "image_input": lambda fields: Fact(fields.text("type") == "vlm", fields.source, "type"),
             "tool_calling": _word("capabilities", "tool_use"),
         },
-        _is_of_type("llm", "vlm"),
+        _says("type", "llm", "vlm"),
     ),
     Shape(
         "Ollama",
