@@ -3,9 +3,8 @@
 A setting is a row: from the rows come the reading of a VS Code group and of the configuration file, the documentation,
 the manifest and the dialogs. `upstream_rows` puts them in the order of the documentation. The rows of requests depend
 on the protocol, because each protocol has settings that only it has a place for. While the protocol is detected
-(`auto`), the settings of all protocols are taken, and `GatewayConfiguration.spoken` keeps those of the protocol that
-was found.
-No message shows a secret.
+(`auto`), the settings of all protocols are taken, and `GatewayConfiguration.spoken` keeps those of the found one. No
+message shows a secret.
 """
 
 from __future__ import annotations

@@ -12,8 +12,7 @@ is pure: the same answers decide the same.
 
 `Detector` is what a provider asks. It finds the protocol out when the upstream is first asked, once for all callers
 that wait, and again when a request failed with a missing path. What was found for certain is kept in a file between
-starts; a guess serves for seconds only. The key goes to the configured host alone, and no redirect is followed, see
-:class:`partstream.upstream.http.UpstreamHTTP`.
+starts; a guess serves for seconds only. The key goes to the configured host alone, and no redirect is followed.
 """
 
 from __future__ import annotations

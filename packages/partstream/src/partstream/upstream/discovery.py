@@ -3,9 +3,7 @@
 `ModelList` decides when to ask and which answers to keep. A refresh asks for the list, then, if the list has only
 OpenAI's fields, for the server's native list, then for the details of each model that is offered. `Composition` has
 the records of all answers together, and the further questions that these answers raise; the same answers give the same
-records. :mod:`partstream.upstream.model_shapes` reads the entries. `DiskCache` keeps answers between starts. The
-configured models are offered, or those that are listed, each with its context window where requests set it: Ollama cuts
-a longer prompt without a word, so no limit of prompts may exceed that window.
+records. :mod:`partstream.upstream.model_shapes` reads the entries. `DiskCache` keeps answers between starts.
 
 Servers deviate. Many answer any path with some document, so one that is no list counts as none. A native list may hold
 models that only the native API serves: the first list alone determines which models can be used. Anthropic (`has_more`,
