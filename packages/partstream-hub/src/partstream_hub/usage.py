@@ -10,6 +10,7 @@ because they may be why an answer is refused, but nothing of others in the team.
 """
 
 from __future__ import annotations
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from enum import StrEnum
@@ -147,7 +148,7 @@ _COUNTED: Final = (
     f"SUM(CASE WHEN error = '{UNBELIEVABLE}' THEN 1 ELSE 0 END)",
 )
 """The sums of rows of the ledger, in the order of :class:`Sums`."""
-_OF_DAYS: Final = " days"
+_DAY: Final = " day"
 _LARGEST: Final = "SUM(s4) DESC, SUM(s1) + SUM(s3) DESC, SUM(s0) DESC"  # what orders groups: cost, tokens, answers
 
 
@@ -187,47 +188,43 @@ def read_usage(
 def _parts(columns: Sequence[GroupBy], most: int, stacked: int) -> Iterator[str]:
     """Rows of: what they are of, the number of the day or of all groups, three names, the sums, the time of the last
     answer."""
-    yield _selected("day", "place", (), "GROUP BY place")
+
+    def selected(kind: str, number: str, names: Sequence[str], rest: str) -> str:
+        sums = ", ".join(f"CAST(SUM(s{place}) AS BIGINT)" for place in range(len(_COUNTED)))
+        shown = ", ".join([*names, *["''"] * (_MOST_NAMES - len(names))])
+        return f"SELECT * FROM (SELECT '{kind}', {number}, {shown}, {sums}, MAX(last) FROM cube {rest}) AS part"  # noqa: S608
+
+    yield selected(_DAY, "place", (), "GROUP BY place")
     for by in columns:
-        names = NAMES[by]
-        grouped = f"GROUP BY {', '.join(names)}"
-        ordered = f"{grouped} ORDER BY {_LARGEST}, {', '.join(names)}"
-        limited = f"{ordered} LIMIT {int(most)}"
-        yield f"SELECT * FROM ({_selected(by.value, 'COUNT(*) OVER ()', names, limited)}) AS shown"  # noqa: S608
-        if stacked and len(names) == 1:
-            first = f"SELECT {names[0]} FROM cube {ordered} LIMIT {int(stacked)}"  # noqa: S608
-            rest = f"WHERE {names[0]} IN ({first}) GROUP BY place, {names[0]}"
-            yield _selected(f"{by.value}{_OF_DAYS}", "place", names, rest)
-
-
-def _selected(kind: str, day: str, names: Sequence[str], rest: str) -> str:
-    sums = ", ".join(f"CAST(SUM(s{place}) AS BIGINT)" for place in range(len(_COUNTED)))
-    shown = ", ".join([*names, *["''"] * (_MOST_NAMES - len(names))])
-    return f"SELECT '{kind}', {day}, {shown}, {sums}, MAX(last) FROM cube {rest}"  # noqa: S608 - as above
+        names = ", ".join(NAMES[by])
+        largest = f"GROUP BY {names} ORDER BY {_LARGEST}, {names} LIMIT"
+        yield selected(by.value, "COUNT(*) OVER ()", NAMES[by], f"{largest} {int(most)}")
+        if stacked and len(NAMES[by]) == 1:
+            first = f"SELECT {names} FROM cube {largest} {int(stacked)}"  # noqa: S608
+            yield selected(by.value + _DAY, "place", NAMES[by], f"WHERE {names} IN ({first}) GROUP BY place, {names}")
 
 
 def _report(days: Days, columns: Sequence[GroupBy], rows: Iterable[Sequence[Any]]) -> UsageReport:
-    of_days = [NOTHING] * len(days.names)
-    groups: dict[str, list[UsageGroup]] = {by: [] for by in columns}
-    counts: dict[str, int] = {}
-    stacks: dict[str, dict[str, list[Sums]]] = {by: {} for by in columns}
-    for kind, number, name, *rest in rows:
-        within, sums, last = rest[: _MOST_NAMES - 1], Sums(*map(int, rest[_MOST_NAMES - 1 : -1])), rest[-1]
-        if kind == "day":
-            of_days[number] = sums
-        elif kind not in groups:  # the days of a group
-            stacks[kind.removesuffix(_OF_DAYS)].setdefault(name, [NOTHING] * len(days.names))[number] = sums
-        else:
-            counts[kind] = number
-            groups[kind].append(UsageGroup(name, sums, last, tuple(within[: len(NAMES[GroupBy(kind)]) - 1])))
-    total, made = added(*of_days), {}
+    parts: dict[str, list[tuple[int, UsageGroup]]] = defaultdict(list)
+    for kind, number, *names_and_sums, last in rows:
+        name, *within = names_and_sums[:_MOST_NAMES]
+        sums, belongs = Sums(*map(int, names_and_sums[_MOST_NAMES:])), len(NAMES.get(kind, "-")) - 1
+        parts[kind].append((number, UsageGroup(name, sums, last, tuple(within[:belongs]))))
+
+    def by_day(kind: str, name: str) -> tuple[Sums, ...]:
+        known = {number: one.sums for number, one in parts[kind] if one.name == name}
+        return tuple(known.get(number, NOTHING) for number in range(len(days.names)))
+
+    of_days, groups = by_day(_DAY, ""), {}
+    total = added(*of_days)
     for by in columns:
         # As the statement orders them: that both engines order text by its code points is not assured.
-        shown = sorted(groups[by], key=lambda one: (*one.sums.size, one.name, one.within))
+        shown = sorted((one for _, one in parts[by]), key=lambda one: (*one.sums.size, one.name, one.within))
+        count, stacked = max((number for number, _ in parts[by]), default=0), {one.name for _, one in parts[by + _DAY]}
         others = total.minus(added(*(one.sums for one in shown)))
-        of_shown = tuple((one.name, tuple(stacks[by][one.name])) for one in shown if one.name in stacks[by])
-        made[by] = Groups(by, tuple(shown), others, counts.get(by, 0) - len(shown), of_shown)
-    return UsageReport(days, total, tuple(of_days), made)
+        of_shown = tuple((one.name, by_day(by + _DAY, one.name)) for one in shown if one.name in stacked)
+        groups[by] = Groups(by, tuple(shown), others, count - len(shown), of_shown)
+    return UsageReport(days, total, of_days, groups)
 
 
 # ---- What the page shows ----
