@@ -22,7 +22,6 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
-from functools import partial
 from hashlib import blake2b
 from math import inf, log
 from secrets import token_hex
@@ -80,13 +79,13 @@ class _AttemptProgress(ForwardingProgress):
     information: LanguageModelChatInformation | None = None  # of the upstream's model, once that is known
     error: Exception | None = None  # why it could not answer
 
-    def __init__(self, progress: Progress, on_begin: Callable[[], object]) -> None:
+    def __init__(self, progress: Progress, attempt: Attempt) -> None:
         super().__init__(progress)
-        self._on_begin = on_begin
+        self.attempt = attempt
 
     def report(self, part: ResponsePart, /) -> None:
         if not self._has_parts:
-            self._on_begin()
+            self.attempt.circuit.began(self.attempt)
         super().report(part)
 
     async def drain(self) -> None:
@@ -459,21 +458,47 @@ class RoutedProvider(LanguageModelChatProvider):
             UpstreamError: All of them asked to be left alone for a while.
             UnknownModelError: The model is routed no more.
         """
-        answer = _Answer(model.id, messages, options, progress, token)
         selection = Selection(await self._ranking(model.id), self._circuits)
-        failure: _AttemptProgress | None = None
+        before, current = None, CURRENT_ANSWER.get()
         while (attempt := selection.next(self._now())) is not None:
-            failure = await self._attempt(attempt, answer, failure)
-            if failure is None:
+            tried = _AttemptProgress(progress, attempt)
+            try:
+                found = await self._models.find(attempt.route)
+                tried.information = found.information
+                if not _has_room(found.information, before):
+                    attempt.circuit.left(attempt)
+                    continue
+                if current is not None:
+                    current.upstream = attempt.route.provider
+                if before is not None and before.error is not None:
+                    said = errors.with_facts(str(before.error), before.error)
+                    place = (attempt.route.model, attempt.route.provider, model.id)
+                    _logger.warning("asking %s of %s for %s in place of: %s", *place, said)
+                if tried.passage is not None and not isinstance(found.provider, ForwardingProvider):
+                    tried.passage.leave()
+                    tried.passage.request.check_translatable()
+                    report_dropped(tried.passage.request.unread)  # it gets what was read, and nothing else
+                report_dropped(unhosted_tools(found.provider, options.model_options.get(HOSTED, ())))
+                with nullcontext() if attempt.is_last else no_retries():
+                    await found.provider.provide_language_model_chat_response(
+                        found.information, messages, options, tried, token
+                    )
+            except Exception as error:
+                tried.error = error
+            except BaseException:
+                attempt.circuit.left(attempt)
+                raise
+            if self._is_over(tried, token):
                 return
-        if failure is None or failure.error is None:
+            before = tried
+        if before is None or before.error is None:
             wait = selection.shortest_wait(self._now()) or 0.0
             said = f"all upstreams of {model.id} ask to wait, the first of them for {wait:.0f} s"
             raise errors.UpstreamError(
                 said, code=errors.LanguageModelErrorCode.BLOCKED, http_status=429, retry_after=wait
             )
-        failure.ended()
-        raise failure.error
+        before.ended()
+        raise before.error
 
     async def provide_token_count(
         self, model: LanguageModelChatInformation, text: str | ChatMessage, token: CancellationToken
@@ -502,46 +527,13 @@ class RoutedProvider(LanguageModelChatProvider):
             return None
         return await found.provider.forward_count(found.information, request, token)
 
-    async def _attempt(
-        self, attempt: Attempt, answer: _Answer, before: _AttemptProgress | None
-    ) -> _AttemptProgress | None:
-        """Asks one upstream: its attempt, where it could not answer and another may; None once the answer is whole."""
-        progress = _AttemptProgress(answer.progress, partial(attempt.circuit.began, attempt))
-        try:
-            found = await self._models.find(attempt.route)
-            progress.information = information = found.information
-            if before is not None and not _has_room(information, before):
-                attempt.circuit.left(attempt)
-                return before
-            if (current := CURRENT_ANSWER.get()) is not None:
-                current.upstream = attempt.route.provider
-            if before is not None and before.error is not None:
-                said = errors.with_facts(str(before.error), before.error)
-                place = (attempt.route.model, attempt.route.provider, answer.model_id)
-                _logger.warning("asking %s of %s for %s in place of: %s", *place, said)
-            if progress.passage is not None and not isinstance(found.provider, ForwardingProvider):
-                progress.passage.leave()
-                progress.passage.request.check_translatable()
-                report_dropped(progress.passage.request.unread)  # it gets what was read, and nothing else
-            if hosted := answer.options.model_options.get(HOSTED):
-                report_dropped(unhosted_tools(found.provider, hosted))
-            with nullcontext() if attempt.is_last else no_retries():
-                await found.provider.provide_language_model_chat_response(
-                    information, answer.messages, answer.options, progress, answer.token
-                )
-        except Exception as error:
-            progress.error = error
-        except BaseException:
-            attempt.circuit.left(attempt)
-            raise
-        return self._ended(attempt, answer, progress)
-
-    def _ended(self, attempt: Attempt, answer: _Answer, progress: _AttemptProgress) -> _AttemptProgress | None:
-        """Notes how an upstream did; its error is raised, unless another upstream may answer."""
-        error = progress.error
+    def _is_over(self, tried: _AttemptProgress, token: CancellationToken) -> bool:
+        """Notes how an upstream did, and whether the answer is whole; an error of it is raised, unless another upstream
+        may answer."""
+        attempt, error, is_cancelled = tried.attempt, tried.error, token.is_cancellation_requested
         # One that has answered may say its failure as a text of the answer.
-        said = progress.last.error if error is None and progress.last is not None else error
-        blame, is_cancelled = None if said is None else blame_of(said), answer.token.is_cancellation_requested
+        said = tried.last.error if error is None and tried.last is not None else error
+        blame = None if said is None else blame_of(said)
         if is_cancelled:
             attempt.circuit.left(attempt)
         elif blame is None:
@@ -549,13 +541,13 @@ class RoutedProvider(LanguageModelChatProvider):
         else:
             attempt.ended(blame, self._now())
         if error is None:
-            progress.ended()
-            return None
+            tried.ended()
+            return True
         may_help = isinstance(error, errors.ContextLengthExceededError) or (blame is not None and blame.is_of_upstream)
         if not is_cancelled:
-            if may_help and not progress.has_begun:
-                return progress
-            progress.ended()
+            if may_help and not tried.has_begun:
+                return False
+            tried.ended()
         raise error
 
     async def _ranking(self, name: str) -> list[Route]:
@@ -583,18 +575,7 @@ class RoutedProvider(LanguageModelChatProvider):
         return await self._models.find(max(upstreams, key=lambda one: one.weight))
 
 
-@dataclass(frozen=True, slots=True)
-class _Answer:
-    """What is asked, for whichever upstream."""
-
-    model_id: str
-    messages: Sequence[ChatMessage]
-    options: RequestOptions
-    progress: Progress
-    token: CancellationToken
-
-
-def _has_room(other: LanguageModelChatInformation, before: _AttemptProgress) -> bool:
+def _has_room(other: LanguageModelChatInformation, before: _AttemptProgress | None) -> bool:
     """Whether another model may do better with a conversation that may have been too long."""
-    error, own = before.error, before.information
+    error, own = (None, None) if before is None else (before.error, before.information)
     return not isinstance(error, errors.ContextLengthExceededError) or own is None or has_more_room(other, own, error)
