@@ -348,23 +348,19 @@ _HEAD: Final = "# The hub as `partstream hub export` wrote it; `partstream hub a
 
 def written_hub_file(document: HubDocument) -> str:
     """The text of a file that says what the document says."""
-    tables = [
-        "".join(f"{line}\n" for line in _table(EntryId(section, name), fields))
-        for section, entries in document.items()
-        for name, fields in entries.items()
-    ]
-    # A table of the document without entries: if the file left it out, apply would keep the entries that are there.
-    empty = [f"[{section}]\n" for section, entries in document.items() if not entries]
-    return "\n".join((_HEAD, *tables, *empty))
-
-
-def _table(identity: EntryId, fields: Fields) -> Iterator[str]:
-    yield f"[{identity.section}.{written_name(identity.name)}]"
-    for name, value in fields.items():
-        line = f"{written_name(name)} = {written_value(value)}"
-        if len(line) > _LONGEST_LINE and isinstance(value, list | tuple):
-            line = "\n".join([f"{written_name(name)} = [", *(f"  {written_value(one)}," for one in value), "]"])
-        yield line
+    tables = [_HEAD]
+    for section, entries in document.items():
+        # A table without entries is written too: if the file left it out, apply would keep the entries that are there.
+        tables += [] if entries else [f"[{section}]\n"]
+        for entry, fields in entries.items():
+            lines = [f"[{section}.{written_name(entry)}]"]
+            for name, value in fields.items():
+                line = f"{name} = {written_value(value)}"
+                if len(line) > _LONGEST_LINE and isinstance(value, list | tuple):
+                    line = "\n".join([f"{name} = [", *(f"  {written_value(one)}," for one in value), "]"])
+                lines.append(line)
+            tables.append("\n".join([*lines, ""]))
+    return "\n".join(tables)
 
 
 # ---- Plan ----
@@ -574,18 +570,13 @@ def read_entry(section: Section, table: Fields, where: str) -> tuple[Fields, lis
     values: dict[str, Any] = {}
     faults: list[UnexpectedValueError] = []
     for name, value in table.items():
-        place = f"{where}.{name}"
-        if name not in known:
-            faults.append(_unknown(where, name, known, "fields"))
-            continue
         try:
-            read = known[name].read(value, place)
+            if name not in known:
+                raise _unknown(where, name, known, "fields")
+            values[name] = known[name].read(value, f"{where}.{name}")
         except FaultError as fault:
             faults.append(fault)
-        else:
-            if read != known[name].default:
-                values[name] = read
-    return {name: values[name] for name in known if name in values}, faults
+    return {name: values[name] for name, row in known.items() if values.get(name, row.default) != row.default}, faults
 
 
 def expected_name(section: Section) -> Expectation:
@@ -597,10 +588,11 @@ def _entries(section: Section, table: object, faults: list[UnexpectedValueError]
     if not isinstance(table, dict):
         faults.append(FaultError(section, table, f"a table [{section}]"))
         return
+    expected = expected_name(section)
     for name, fields in sorted(table.items()):
         where = f"{section}.{name}"
-        if not (expected := expected_name(section)).fits(name):
-            faults.append(FaultError(section.value, name, expected.description))
+        if not expected.fits(name):
+            faults.append(FaultError(section, name, expected.description))
         elif not isinstance(fields, dict):
             faults.append(FaultError(where, fields, f"a table [{where}]"))
         else:
