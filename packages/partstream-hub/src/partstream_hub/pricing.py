@@ -63,7 +63,9 @@ def charged_price(directory: Directory, model: CataloguedModel) -> ChargedPrice 
         return None
     in_its_place = () if route is None else (directory.routes.get(name) for name in route.fallbacks)
     others = (_listed(extra, *LONG_COSTS), *(one.price for one in in_its_place if one is not None))
-    return ChargedPrice(said, _highest((said, *(one for one in others if one is not None))), is_of_route=False)
+    kinds = ([getattr(one, kind.name, None) for one in (said, *others)] for kind in fields(ModelPrice))
+    highest: list[Any] = [max((one for one in kind if one is not None), default=None) for kind in kinds]
+    return ChargedPrice(said, ModelPrice(*highest), is_of_route=False)
 
 
 _TIERS: Final = frozenset({"servicetier", "speed", "inferencegeo"})
@@ -151,12 +153,6 @@ def _price_of_cents(cents: object) -> int | None:
     return int(exact.to_integral_value(ROUND_CEILING)) if exact <= MOST_AMOUNT else None
 
 
-def _highest(prices: Sequence[ModelPrice]) -> ModelPrice:
-    kinds = ([getattr(price, one.name) for price in prices] for one in fields(ModelPrice))
-    highest: list[Any] = [max((one for one in kind if one is not None), default=None) for kind in kinds]
-    return ModelPrice(*highest)
-
-
 # ---- Charging ----
 
 _TIMED_OUT = "UpstreamTimeoutError"
@@ -186,18 +182,23 @@ def taken_by(
     ended: EndedAnswer, family: str, price: ChargedPrice | None, bound: RequestBound | None = None
 ) -> AnswerCharge:
     """What an answer took whose provider was asked; without a bound of what it can take, every report is believed."""
-    reported = _reported(ended)
-    if reported is not None:
+    observation = ended.observation
+    # As the provider, or the upstreams that it asked, reported it; of both, the larger number. A report with a number
+    # that no answer has is none, so that no answer is charged by it, or charged nothing.
+    told = [ended.usage, _sum(ended.kept), None if observation.is_usage_counted else observation.usage]
+    whole = [one for one in told if one and None not in (as_count(one.input_tokens), as_count(one.output_tokens))]
+    if whole:
+        reported = max(whole, key=lambda one: (one.input_tokens or 0) + (one.output_tokens or 0))
         charge = AnswerCharge(reported, _cost(ended, reported, price, is_estimated=False), False)
         return charge if bound is None else _believed(charge, ended, family, price, bound)
-    if _took_nothing(ended):
-        nothing = Usage(0, 0, 0)
-        return AnswerCharge(nothing, None if price is None else 0, True)
+    # What an upstream refused, or could not be reached for, is not billed. One that has said anything of an answer, or
+    # was silent until its time was over, has read the prompt.
+    is_silent = observation.first_part_after is None and not ended.held
+    if observation.outcome is Outcome.FAILED and is_silent and observation.error != _TIMED_OUT:
+        return AnswerCharge(Usage(0, 0, 0), None if price is None else 0, True)
     # The tokens of the request and of what was seen of the answer; what was counted already is not counted again.
-    known = ended.observation.usage
-    counter = counter_of(family)
-    given = None if known is None else as_count(known.input_tokens)
-    written = None if known is None else as_count(known.output_tokens)
+    known, counter = observation.usage or Usage(), counter_of(family)
+    given, written = as_count(known.input_tokens), as_count(known.output_tokens)
     if given is None:
         given = counter.count_request(ended.asked.messages, ended.asked.options.tools).tokens
     if written is None:
@@ -226,8 +227,14 @@ def _believed(
     highest = ModelPrice(0, 0) if price is None else price.highest
     if is_possible():  # as nearly always, so that the answer is looked at only where its limit does not explain it
         return charge
-    seen = sum(_size_of(part) for part in ended.answer().content) * ended.length + ended.held
-    written += math.ceil(seen)
+    seen = 0  # characters or bytes
+    for part in ended.answer().content:
+        seen += _size_before(part)
+        if isinstance(part, TextPart | ThinkingPart):
+            seen += len(part.value if isinstance(part, TextPart) else thinking_text(part))
+        elif isinstance(part, DataPart):
+            seen += len(part.data)
+    written += math.ceil(seen * ended.length + ended.held)
     if is_possible():
         return charge
     given = min(usage.input_tokens or 0, bound.input_tokens)
@@ -237,45 +244,13 @@ def _believed(
     return AnswerCharge(usage, by_list, True, is_unbelievable=True)
 
 
-def _size_of(part: MessagePart) -> int:
-    """How many characters or bytes of an answer a part is."""
-    if isinstance(part, TextPart):
-        return len(part.value)
-    if isinstance(part, ThinkingPart):
-        return len(thinking_text(part)) + _size_before(part)
-    return len(part.data) if isinstance(part, DataPart) else _size_before(part)
-
-
-def _reported(ended: EndedAnswer) -> Usage | None:
-    """The tokens as the provider, or the upstreams that it asked, reported them; of both, the larger number. A report
-    with a number that no answer has is none, so that no answer is charged by it, or charged nothing."""
-    observation = ended.observation
-    told = [ended.usage, _sum(ended.kept)]
-    if not observation.is_usage_counted:
-        told.append(observation.usage)
-    whole = [
-        one for one in told if one is not None and None not in (as_count(one.input_tokens), as_count(one.output_tokens))
-    ]
-    return max(whole, key=lambda one: (one.input_tokens or 0) + (one.output_tokens or 0), default=None)
-
-
 def _sum(rows: Sequence[UsageRow]) -> Usage | None:
     """The tokens of all upstreams that were asked; None where one of them did not say."""
-    given = written = cached = reasoning = 0
-    for row in rows:
-        if row.input_tokens is None or row.output_tokens is None:
-            return None
-        given, written = given + row.input_tokens, written + row.output_tokens
-        cached, reasoning = cached + (row.cached_tokens or 0), reasoning + (row.reasoning_tokens or 0)
-    return Usage(given, written, given + written, cached, reasoning) if rows else None
-
-
-def _took_nothing(ended: EndedAnswer) -> bool:
-    """Whether the upstream refused the request, or could not be reached: that is not billed. One that has said anything
-    of an answer, or was silent until its time was over, has read the prompt."""
-    observation = ended.observation
-    is_silent = observation.first_part_after is None and not ended.held
-    return observation.outcome is Outcome.FAILED and is_silent and observation.error != _TIMED_OUT
+    if not rows or any(None in (row.input_tokens, row.output_tokens) for row in rows):
+        return None
+    names = ("input_tokens", "output_tokens", "cached_tokens", "reasoning_tokens")
+    given, written, cached, reasoning = (sum(getattr(row, name) or 0 for row in rows) for name in names)
+    return Usage(given, written, given + written, cached, reasoning)
 
 
 def _size_before(part: MessagePart) -> int:
