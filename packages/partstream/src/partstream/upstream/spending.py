@@ -40,25 +40,10 @@ from pathlib import Path
 from secrets import token_hex
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, TypeVar
 
+from partstream import errors
+from partstream.codec import system
 from partstream.codec.checks import as_count
 from partstream.codec.json_codec import dumps
-from partstream.codec.system import (
-    DATA,
-    LifeLocks,
-    closed_on_error,
-    file_identity,
-    open_private_database,
-    transaction,
-    use_write_ahead_log,
-)
-from partstream.errors import (
-    BudgetReachedError,
-    BudgetUnknownError,
-    RateReachedError,
-    UpstreamConnectionError,
-    UpstreamError,
-    UpstreamHTTPError,
-)
 from partstream.lm.parts import TextPart, ThinkingPart, ToolCallPart
 from partstream.tokens.amounts import (
     DOLLAR,
@@ -155,7 +140,7 @@ class Standing(NamedTuple):
         return f"{whose}: {amount_text(self.budget.unit, self.spent)} of {budget_text(self.budget)}"
 
 
-Verdict: TypeAlias = "str | RateReachedError | BudgetReachedError"
+Verdict: TypeAlias = "str | errors.RateReachedError | errors.BudgetReachedError"
 """The id of a request that may begin; or the error for one that does not wait until it may."""
 
 _MINUTE: Final = 60.0
@@ -204,7 +189,7 @@ class SpendingFile:
         self._connection: sqlite3.Connection | None = None
         self._identity: tuple[int, int] | None = None
         self._name = f"{os.getpid()}-{token_hex(6)}"
-        self._locks = LifeLocks(path.with_suffix(".locks"), self._name)
+        self._locks = system.LifeLocks(path.with_suffix(".locks"), self._name)
         self._has_lock = False
         self._unsettled: list[tuple[str, str, Taken]] = []
 
@@ -274,7 +259,7 @@ class SpendingFile:
                 query = "SELECT count(*) FROM running WHERE upstream = ?"
                 (running,) = connection.execute(query, (upstream,)).fetchone()
                 if running >= most:
-                    return RateReachedError(
+                    return errors.RateReachedError(
                         "parallelRequests", most, f"{running} of {most} parallel requests are running"
                     )
             most = limits.requests_per_minute
@@ -282,13 +267,13 @@ class SpendingFile:
                 query = "SELECT time FROM asked WHERE upstream = ? ORDER BY time DESC LIMIT 1 OFFSET ?"
                 if (first := connection.execute(query, (upstream, most - 1)).fetchone()) is not None:
                     reason, wait = f"{most} of {most} requests a minute were sent", first[0] + _MINUTE - now
-                    return RateReachedError("requestsPerMinute", most, reason, max(0.001, wait))
+                    return errors.RateReachedError("requestsPerMinute", most, reason, max(0.001, wait))
             if limits.budget is not None:
                 standing = self._standing(connection, limits, parsed_budget(limits.budget), upstream)
                 if standing.spent + standing.reserved >= standing.budget.limit:
                     budget, resets_at = standing.budget, standing.resets_at
                     is_spent = standing.spent >= budget.limit
-                    return BudgetReachedError(
+                    return errors.BudgetReachedError(
                         standing.owner,
                         budget_text(budget),
                         amount_text(budget.unit, standing.spent),
@@ -332,7 +317,7 @@ class SpendingFile:
         """One transaction, which first enters what has ended, and tidies up."""
         connection = self._opened()
         try:
-            with transaction(connection):
+            with system.transaction(connection):
                 now, ended = self._clock(), tuple(self._unsettled)
                 today = _day(now)
                 for request, upstream, taken in ended:
@@ -355,18 +340,18 @@ class SpendingFile:
 
     def _opened(self) -> sqlite3.Connection:
         if self._connection is not None:
-            if file_identity(self.path) == self._identity:
+            if system.file_identity(self.path) == self._identity:
                 return self._connection
             self._connection.close()  # a person has removed the file, or put another one in its place
-        with closed_on_error(open_private_database(self.path, _BUSY)) as connection:
+        with system.closed_on_error(system.open_private_database(self.path, _BUSY)) as connection:
             if (found := connection.execute("PRAGMA application_id").fetchone()) not in ((0,), (_APPLICATION,)):
                 raise sqlite3.DatabaseError(f"it is of another program, {found[0]:#x}")
-            use_write_ahead_log(connection, _BUSY)
+            system.use_write_ahead_log(connection, _BUSY)
             connection.execute("PRAGMA synchronous = NORMAL")
             for statement in _SCHEMA:
                 connection.execute(statement)
             connection.execute(f"PRAGMA application_id = {_APPLICATION}")
-        self._connection, self._identity = connection, file_identity(self.path)
+        self._connection, self._identity = connection, system.file_identity(self.path)
         return connection
 
 
@@ -409,7 +394,7 @@ class Admission:
         try:
             with Holding(RECEIVED, hold):
                 paused = await sending
-        except UpstreamError as error:
+        except errors.UpstreamError as error:
             self._close(error)
             raise
         if paused is None:
@@ -452,8 +437,8 @@ class Admission:
 
     def _close(self, error: BaseException | None = None) -> None:
         """Ends an answer; one without a report is estimated, unless the upstream was not reached, or refused it."""
-        is_unreached = isinstance(error, UpstreamConnectionError) and not error.established
-        is_free = not self._is_open or is_unreached or isinstance(error, UpstreamHTTPError)
+        is_unreached = isinstance(error, errors.UpstreamConnectionError) and not error.established
+        is_free = not self._is_open or is_unreached or isinstance(error, errors.UpstreamHTTPError)
         self._add(Taken() if is_free else self._estimate())
 
     def _estimate(self) -> Taken:
@@ -476,7 +461,7 @@ class Spending:
         self._limits = configuration.limits
         self._most_wait = configuration.retry.longest_wait
         self._upstream = configuration.fingerprint
-        self._file = file or SpendingFile(DATA.path() / FILE_NAME)
+        self._file = file or SpendingFile(system.DATA.path() / FILE_NAME)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="partstream-spending")
         self._is_warned = False
 
@@ -497,7 +482,7 @@ class Spending:
         price, taken = bound.price, bound.taken
         if self.counts_money and (price is None or price.input is None or price.output is None):
             advice = "set its `prices`, which are 0 for a model that costs nothing, or a budget in tokens"
-            raise BudgetUnknownError(self._limits.owner, f"{model} has no price", advice)
+            raise errors.BudgetUnknownError(self._limits.owner, f"{model} has no price", advice)
         loop = asyncio.get_running_loop()
         until = loop.time() + (0.0 if IS_ONE_ATTEMPT.get() else self._most_wait)
         said, pause = "", _POLL[0]
@@ -508,7 +493,7 @@ class Spending:
             if isinstance(verdict, str):
                 return Admission(bound, partial(self._end, verdict))
             left, seconds = until - loop.time(), None
-            if isinstance(verdict, RateReachedError):
+            if isinstance(verdict, errors.RateReachedError):
                 reason, seconds = verdict.reason, verdict.retry_after
             elif verdict.reserved:  # for answers that run, and may take less
                 reason = verdict.statement
@@ -546,7 +531,7 @@ class Spending:
             if self._limits.budget is not None:
                 said = getattr(error, "strerror", None) or str(error)
                 advice = "make it usable, or remove it: what was spent before is forgotten then"
-                raise BudgetUnknownError(
+                raise errors.BudgetUnknownError(
                     self._limits.owner, f"{self._file.path} cannot be used ({said})", advice
                 ) from error
             if not self._is_warned:
