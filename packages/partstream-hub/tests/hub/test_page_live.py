@@ -103,6 +103,17 @@ def test_a_link_opens_the_page_once_and_leaves_no_trace_in_the_address_or_a_log(
     assert "psk_" not in caplog.text
 
 
+def test_a_link_works_and_leaves_the_address_where_the_page_is_open_already_and_after_a_slash(page: Page, hub: LiveHub):
+    for path in ("/hub", "/hub/", "/hub?days=7"):
+        page.goto(hub.url + path)
+        page.get_by_label("Your key of this hub").wait_for()
+        link = one_time_link(hub.administration, "ana", hub.url).replace("/hub#", f"{path}#")
+        page.evaluate("(link) => { location.href = link; }", link)  # changes what follows the # alone
+        page.get_by_role("heading", name="Budgets").wait_for()
+        assert page.url == hub.url + path.partition("?")[0]
+        page.get_by_role("button", name="Forget my key").click()
+
+
 def test_a_person_sees_only_the_own_page(page: Page, hub: LiveHub):
     answered(hub, "two", "ana", session="session-of-ana")
     answered(hub, "three", "root", session="session-of-root")
@@ -196,6 +207,17 @@ def test_the_page_of_a_link_to_join_gives_the_code_to_nobody_before_it_is_asked_
     page.get_by_role("button", name="Show my key here").click()
     page.get_by_role("alert").wait_for()
     assert page.get_by_role("alert").inner_text() == "This code is used up, or too old. Ask for another link."
+
+
+def test_a_link_to_join_works_where_its_page_is_open_already_and_after_a_slash(page: Page, hub: LiveHub):
+    for path in ("/hub/join", "/hub/join/"):
+        page.goto(hub.url + path)
+        page.get_by_text("There is no code in this address").wait_for()
+        code = hub.administration.invite("ana", expires_at=time.time() + 60).reveal()
+        page.evaluate("(link) => { location.href = link; }", f"{hub.url}{path}#{code}")
+        page.get_by_role("button", name="Show my key here").click()
+        page.locator("#taken").wait_for()
+        assert page.url == hub.url + path
 
 
 def test_without_a_code_the_page_says_what_is_missing(page: Page, hub: LiveHub):

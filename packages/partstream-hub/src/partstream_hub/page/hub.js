@@ -10,8 +10,11 @@
   /** The key; one that a person has typed is not kept beyond this document. @type {{ key: string, days: number, isNew: boolean }} */
   const state = { key: sessionStorage.getItem(KEPT) ?? "", days: 30, isNew: false };
 
+  const hub = location.origin + location.pathname.replace(/\/hub\/?$/, "");
   const code = location.hash.slice(1);
   if (code.startsWith("psj_")) history.replaceState(null, "", location.pathname);
+  // A link that is opened where the page is shown already changes what follows the # alone.
+  addEventListener("hashchange", () => location.hash.startsWith("#psj_") && location.reload());
 
   /** @param {string} sentence */
   function say(sentence) {
@@ -29,7 +32,7 @@
 
   /** @param {string} path @param {RequestInit} options */
   const ask = (path, options) =>
-    fetch(path, { ...options, cache: "no-store", credentials: "omit", referrerPolicy: "no-referrer", redirect: "error" });
+    fetch(hub + path, { ...options, cache: "no-store", credentials: "omit", referrerPolicy: "no-referrer", redirect: "error" });
 
   /** Asks for a key, and says why. @param {string} [why] */
   function askForKey(why) {
@@ -58,7 +61,7 @@
   async function open() {
     say("Opening the page.");
     const body = JSON.stringify({ code });
-    const response = await ask("hub/v1/join", { method: "POST", headers: { "content-type": "application/json" }, body });
+    const response = await ask("/hub/v1/join", { method: "POST", headers: { "content-type": "application/json" }, body });
     if (!response.ok) return askForKey("This link is used up, or too old. Make another, or give your key.");
     const { key } = await response.json();
     state.key = key;
@@ -71,7 +74,7 @@
   async function show({ isQuiet = false } = {}) {
     if (!isQuiet) say("Reading.");
     const zone = encodeURIComponent(Intl.DateTimeFormat().resolvedOptions().timeZone ?? "UTC");
-    const path = `hub/v1/page?days=${state.days}&zone=${zone}`;
+    const path = `/hub/v1/page?days=${state.days}&zone=${zone}`;
     const response = await answered(path);
     if (response.status === 401) {
       forget();

@@ -5,6 +5,8 @@
   const code = location.hash.slice(1);
   const isUsable = /^[A-Za-z0-9_-]{8,200}$/.test(code);
   if (location.hash) history.replaceState(null, "", location.pathname);
+  // A link that is opened where the page is shown already changes what follows the # alone.
+  addEventListener("hashchange", () => location.reload());
 
   /** @param {string} name */
   const part = (name) => /** @type {HTMLElement} */ (document.getElementById(name));
@@ -37,7 +39,7 @@
   /** Gives the code for a key, and shows it once. @param {HTMLButtonElement} button */
   async function take(button) {
     button.disabled = true;
-    const response = await fetch("v1/join", {
+    const response = await fetch(`${hub}/hub/v1/join`, {
       method: "POST",
       headers: { "content-type": "application/json" },
       body: JSON.stringify({ code }),
