@@ -284,6 +284,16 @@ def test_a_command_is_copied(shown: Shown):
     assert page.evaluate("navigator.clipboard.readText()") == "partstream replay answer.partstream.zip"
 
 
+def test_what_a_terminal_would_act_on_is_copied_as_it_is_shown(shown: Shown):
+    """The name of a file that leaves the paste of a terminal and runs a command of its own."""
+    text = "partstream replay 'a\x03\x1b[201~\u202e; reboot'"
+    page = shown({**sample_views.usual(), "commands": [{"label": "Replay it", "text": text}]})
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.get_by_role("button", name="Copy: Replay it").click()
+    page.get_by_text("copied").wait_for(state="attached")
+    assert page.evaluate("navigator.clipboard.readText()") == visible(text) != text
+
+
 def test_every_kind_of_answer_is_shown(shown: Shown):
     for name in ("cut", "refused", "without_clock", "document", "agent"):
         made = getattr(sample_views, name)()

@@ -119,7 +119,7 @@
     if (view.commands.length === 0) return;
     const rows = view.commands.map(({ label, text }) => {
       const copy = async () => {
-        await navigator.clipboard.writeText(text);
+        await navigator.clipboard.writeText(inspect.visible(text)); // as it is shown: a terminal acts on what hides
         inspect.announce("copied");
       };
       return element("li", null, element("span", null, label), element("code", { tabindex: "0" }, text), element("button", { type: "button", "aria-label": `Copy: ${label}`, click: copy }, "Copy"));
