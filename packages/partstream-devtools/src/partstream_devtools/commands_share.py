@@ -16,6 +16,7 @@ from rich.text import Text
 
 from partstream.cli.console import busy_with, make_console
 from partstream.codec.redaction import names_a_secret
+from partstream.codec.system import replace_file
 from partstream.codec.text import visible
 from partstream.config.table import configuration_file, read_document, secrets_of_settings
 from partstream.settings.kinds import ConfigurationError
@@ -56,10 +57,7 @@ def write_shared(bundle: Bundle, out: str) -> int:
     except BundleError as error:
         raise click.ClickException(visible(f"cannot write {out}: {error}")) from error
     try:
-        path = Path(out)
-        path.unlink(missing_ok=True)
-        with open(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as file:
-            file.write(data)
+        replace_file(Path(out), data)
     except OSError as error:
         raise click.ClickException(f"cannot write {visible(out)}: {error.strerror}") from error
     return len(data)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 import json
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -47,6 +48,27 @@ def test_what_is_written_holds_neither_keys_nor_texts(recording: Path, tmp_path:
     assert b"aB3dE5" not in shared
     assert out.stat().st_mode & 0o777 == 0o600
     assert "lengths and structure stay" in result.output
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no limits of files")
+def test_a_file_that_was_there_stays_where_the_new_one_cannot_be_written_whole(
+    recording: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who reads it meanwhile has the old one or the new one, and never half of one."""
+    import resource
+
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)  # it would be cut too
+    out = tmp_path / "shared.html"
+    out.write_text("before")
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (3000, limits[1]))
+    try:
+        result = _run(recording, out)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert (result.exit_code, "cannot write" in result.output) == (1, True)
+    assert out.read_text() == "before"
+    assert sorted(tmp_path.iterdir()) == [recording, out]
 
 
 def test_one_exchange_of_a_recording_is_shared(tmp_path: Path) -> None:
