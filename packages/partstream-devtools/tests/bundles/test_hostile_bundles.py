@@ -20,8 +20,9 @@ from hypothesis import strategies as st
 from bundles.made_bundles import FULL
 from partstream_devtools.bundles import documents as errors
 from partstream_devtools.bundles.archive import read_bundle, write_bundle
-from partstream_devtools.bundles.exchange import ResponseHead
+from partstream_devtools.bundles.exchange import RedactionLevel, ResponseHead
 from partstream_devtools.bundles.forms import read_any
+from partstream_devtools.inspector.sharing import shared_bytes
 from partstream_devtools.inspector.view import ViewedFile, view_of
 from partstream_devtools.recorded_stream import UnpackingLimits
 from partstream_devtools.redaction.redacting import redact
@@ -268,6 +269,37 @@ def test_a_text_that_repeats_itself_is_redacted_and_inspected_in_one_search(text
     redacted, _ = redact(replace(bundle, exchanges=exchanges, versions=versions))
     assert len(redacted.exchanges[0].body) == len(body)
     assert view_of([ViewedFile("a", "stream", bundle)])["answers"]
+
+
+def _texts(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """The places of all texts in a document."""
+    if isinstance(value, str):
+        yield path
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for place, one in items:
+        yield from _texts(one, (*path, place))
+
+
+def test_a_null_and_half_a_character_in_any_text_of_a_bundle_are_read_or_refused_shown_and_shared() -> None:
+    hostile, read = "\x00\ud800\x1b[2J<script>", 0
+    for name, content in _files().items():
+        if not name.endswith(".json"):
+            continue
+        for path in _texts(json.loads(content)):
+            document = json.loads(content)
+            place = document
+            for step in path[:-1]:
+                place = place[step]
+            place[path[-1]] = hostile
+            with suppress(errors.BundleError):
+                bundle = read_bundle(_with(name, json.dumps(document).encode()))
+                read += 1
+                assert view_of([ViewedFile("a", "bundle", bundle)])["answers"]
+                shared, _ = redact(bundle, RedactionLevel.KEYS)
+                assert write_bundle(shared)
+                for ending in (".har", ".md", ".otlp.json"):
+                    assert shared_bytes(shared, f"a{ending}")
+    assert read > 20
 
 
 @given(st.data())

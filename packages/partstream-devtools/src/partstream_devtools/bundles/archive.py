@@ -420,7 +420,7 @@ def write_bundle(bundle: Bundle, report: str | None = None) -> bytes:
     """
     _check_numbers("exchanges", [exchange.number for exchange in bundle.exchanges])
     _check_numbers("answers", [answer.number for answer in bundle.answers])
-    entries = {README: readme_of(bundle, has_report=report is not None).encode()}
+    entries = {README: readme_of(bundle, has_report=report is not None).encode(errors="backslashreplace")}
     for exchange in bundle.exchanges:
         entries.update(_files_of_exchange(exchange))
     for answer in bundle.answers:

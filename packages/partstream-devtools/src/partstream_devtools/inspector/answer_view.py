@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from partstream import errors
 from partstream.codec.checks import dataclass
 from partstream.codec.json_codec import JSONDecodeError, loads
+from partstream.codec.text import visible
 from partstream.errors import LanguageModelError, UpstreamError, UpstreamFailureError, UpstreamHTTPError
 from partstream.lm.contract import RULE_HINTS, RULES, CheckMode, ContractChecker, Level, Violation, missing_evidence
 from partstream.lm.outputs import GATEWAY_CALL_ID_PREFIX, Finish, Outcome, Unmapped
@@ -70,7 +71,7 @@ def raised(error: BaseException | RecordedError) -> BaseException:
         return error
     if isinstance(getattr(errors, error.type, None), type):
         return recorded_error(error)
-    unknown: type[Exception] = type(error.type, (Exception,), {})
+    unknown: type[Exception] = type(visible(error.type), (Exception,), {})  # which takes no null and no half character
     return unknown(error.message)
 
 
