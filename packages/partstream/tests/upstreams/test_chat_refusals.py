@@ -255,6 +255,21 @@ def test_an_error_under_a_status_of_success_is_that_error(
     run(check())
 
 
+@pytest.mark.parametrize(("said", "wait"), [("try again in 3000 seconds", None), ("Hi", 40.0)])
+def test_a_wait_that_a_server_repeats_of_a_request_is_none_that_it_asks_for(said: str, wait: float | None) -> None:
+    async def check() -> None:
+        def answer_to(body: Body) -> list[Step]:
+            own = "" if wait is None else ", try again in 40 s"
+            return refusal(503, {"error": {"message": f"no worker took '{body['messages'][0]['content']}'{own}"}})
+
+        async with server(answer_to) as (url, _), gateway_to(url, **CHAT) as provider:
+            error = (await asked(provider, said)).error
+            assert isinstance(error, UpstreamHTTPError)
+            assert error.retry_after == wait
+
+    run(check())
+
+
 @one_test_for(
     "said",
     [

@@ -34,7 +34,7 @@ from partstream.lm.messages import ToolMode
 from partstream.lm.outputs import FileMode, Finish, Outcome, StreamOutput, Unmapped
 from partstream.lm.parts import UnifiedFinishReason
 from partstream.lm.provider import DrainingProgress, FinishingProgress, WaitingProgress
-from partstream.protocols.errors import ErrorKind, Overflow
+from partstream.protocols.errors import ErrorKind, Overflow, wait_in_sentence
 from partstream.protocols.protocol import PROTOCOLS, CountEndpoint, asking
 from partstream.settings.known_servers import KnownServer, known_server, server_at
 from partstream.tokens import CountSource, TokenCount
@@ -334,20 +334,32 @@ class ModelRequest:
                 # Here, so that a traceback that shows variables shows nothing that the upstream sent.
                 raise failure
         except errors.UpstreamError as error:
-            overflow = sender.writer.errors.overflow(error)
-            is_wordless = isinstance(error, errors.UpstreamHTTPError) and error.http_status == 400 and not error.body
-            if overflow is None and not is_wordless:
+            if (too_long := await self._read(error, exchange)) is None:
                 raise
-            await self._tokens.estimated()
-            if overflow is None and not self._tokens.is_nearly_full:
-                raise
-            # Cerebras refuses what is too long without a word.
-            own = await in_thread(self._weight, in_own_words, error, exchange.request.body)
-            teaches = overflow == sender.writer.errors.overflow(own)
-            raise self._tokens.refused(error, overflow or Overflow(), teaches=teaches) from error
+            raise too_long from error
         if paused is None and (left_out := attempts.sending.left_out - self._doubted):
             sender.refused.keep(self._model.id, left_out)
         return paused
+
+    async def _read(
+        self, error: errors.UpstreamError, exchange: UpstreamRequest
+    ) -> errors.ContextLengthExceededError | None:
+        """Learns from a failure, but for what it repeats of the request; gives the error of an input that is too long,
+        if it says that."""
+        said, of_wire = getattr(error, "provider_message", None), self._sender.writer.errors
+        if error.retry_after is not None and wait_in_sentence(said) == error.retry_after:
+            own = await in_thread(self._weight, in_own_words, error, exchange.request.body)
+            error.retry_after = wait_in_sentence(own.provider_message)
+        overflow = of_wire.overflow(error)
+        is_wordless = isinstance(error, errors.UpstreamHTTPError) and error.http_status == 400 and not error.body
+        if overflow is None and not is_wordless:
+            return None
+        await self._tokens.estimated()
+        if overflow is None and not self._tokens.is_nearly_full:
+            return None
+        # Cerebras refuses what is too long without a word.
+        own = await in_thread(self._weight, in_own_words, error, exchange.request.body)
+        return self._tokens.refused(error, overflow or Overflow(), teaches=overflow == of_wire.overflow(own))
 
     def _take(self, outputs: list[StreamOutput]) -> Awaitable[object] | None:
         """Reports the outputs of one read; gives what has to be awaited before the next read."""
