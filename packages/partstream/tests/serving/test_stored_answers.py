@@ -128,6 +128,32 @@ def test_the_oldest_answers_give_way_where_the_file_is_too_large(tmp_path: Path)
     assert run(tmp_path / "a", look, now=lambda: second[0]) == [False, False, True]
 
 
+def test_the_log_says_how_many_answers_went_before_their_time(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    async def fill(store: SQLiteAnswers) -> None:
+        for number in range(40):
+            await store.save("", StoredAnswer(f"r{number}", None, {"input": "x" * 20_000}, {}), ())
+
+    run(tmp_path / "a", fill, most_bytes=500_000)
+    with closing(sqlite3.connect(tmp_path / "a")) as connection:
+        (left,) = connection.execute("SELECT count(*) FROM answers").fetchone()
+    gone = [record.args[2] for record in caplog.records if "500,000 bytes" in record.getMessage()]  # type: ignore
+    assert sum(gone) == 40 - left > 0
+
+
+def test_the_log_says_that_by_the_clock_all_answers_are_over_at_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def fill(store: SQLiteAnswers) -> None:
+        for number in range(3):
+            await store.save("", answer(f"r{number}"), ())
+
+    run(tmp_path / "a", fill, now=lambda: 1_800_000_000.0)
+    assert not caplog.records
+    run(tmp_path / "a", lambda store: store.chain("", "r1"), now=lambda: 2_000_000_000.0)
+    (said,) = caplog.messages
+    assert said.endswith("all 3 answers are over by the clock of this machine (2033-05-18), and deleted")
+
+
 def test_large_answers_never_make_the_file_much_larger_than_it_may_be(tmp_path: Path) -> None:
     path = tmp_path / "a"
 

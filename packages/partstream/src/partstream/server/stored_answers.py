@@ -12,6 +12,7 @@ wait outside, so that one who reads the longest chains holds up no other.
 
 from __future__ import annotations
 import asyncio
+import logging
 import sqlite3
 import threading
 import time
@@ -38,6 +39,8 @@ from partstream.protocols.serve import StoredAnswer
 from partstream.server.requests import ChainTooLargeError, StoreFailedError
 
 T = TypeVar("T")
+
+_logger = logging.getLogger("partstream.serving")
 
 KEPT_DAYS: Final = 30.0
 """As OpenAI keeps responses."""
@@ -289,9 +292,13 @@ class SQLiteAnswers:
         return connection
 
     def _tidy(self, connection: sqlite3.Connection) -> None:
-        """Deletes what is over, and while the file is too large the oldest tenth of the owner who has the most."""
-        connection.execute("DELETE FROM answers WHERE expires_at <= ?", (self._now(),))
-        most = self._most_bytes
+        """Deletes what is over, and while the file is too large the oldest tenth of the owner who has the most. The log
+        names what a person may miss: all at once, as by a clock that is ahead, and what had not lasted its time."""
+        over = connection.execute("DELETE FROM answers WHERE expires_at <= ?", (self._now(),)).rowcount
+        if over > 1 and len(connection.execute("SELECT 1 FROM answers LIMIT 2").fetchall()) < 2:
+            said = "%s: all %d answers are over by the clock of this machine (%s), and deleted"
+            _logger.warning(said, self._path, over, time.strftime("%Y-%m-%d", time.gmtime(self._now())))
+        most, early = self._most_bytes, 0
         while True:
             names = ("page_count", "freelist_count", "page_size")
             pages, free, size = (connection.execute(f"PRAGMA {name}").fetchone()[0] for name in names)
@@ -299,8 +306,12 @@ class SQLiteAnswers:
                 break
             most = self._most_bytes * _TIDIED // 100
             owner = connection.execute(_LARGEST_OWNER).fetchone()
-            if owner is None or not connection.execute(_DELETE_TENTH, {"owner": owner[0]}).rowcount:
+            if owner is None or not (gone := connection.execute(_DELETE_TENTH, {"owner": owner[0]}).rowcount):
                 break
+            early += gone
+        if early:
+            said = "%s has more than %s bytes: the oldest %d answers of who has the most are deleted"
+            _logger.warning(said, self._path, f"{self._most_bytes:,}", early)
 
 
 def _loaded(document: bytes) -> Any:
