@@ -1,7 +1,9 @@
 """The user's file is changed as text: what a person wrote there stays, and nothing is half done."""
 
+import asyncio
 import os
 import tomllib
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,7 @@ from hypothesis import strategies as st
 from partstream.config import editing
 from partstream.config.editing import FileChangedError, edit_file, with_default_profile, with_profile, without_profile
 from partstream.settings.kinds import ConfigurationError
+from partstream.upstream.endpoint import Secret
 from rows import one_test_for
 
 PATH = Path("/home/me/partstream.toml")
@@ -215,6 +218,31 @@ def test_an_edit_of_another_process_just_before_the_file_is_replaced_is_refused(
 
 
 @pytest.mark.skipif(os.name != "posix", reason="owners of POSIX")
+def test_of_two_who_add_a_profile_at_once_the_one_that_fails_leaves_the_other_its_key(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PARTSTREAM_DATA", str(tmp_path / "data"))
+    monkeypatch.setattr(editing, "_EDITING_SECONDS", 0.05)
+    file = editing.read_user_file(tmp_path / "config.toml")
+
+    class Interrupted(editing.KeyFile):
+        async def keep(self, key: Secret) -> Secret | None:
+            before = await super().keep(key)
+            with suppress(FileChangedError):
+                await editing.keep(addition("other", editing.KeyFile(self.user)), file)
+            return before
+
+    def addition(said: str, place: editing.KeyPlace) -> editing.Addition:
+        settings = {"baseUrl": f"https://{said}.example/v1", "apiKeyFile": place.setting}
+        return editing.Addition("one", settings, Secret(f"sk-{said}-0123456789"), place)
+
+    with suppress(FileChangedError):
+        asyncio.run(editing.keep(addition("first", Interrupted("one")), file))
+    profile = tomllib.loads(file.path.read_text())["profiles"]["one"]
+    key = Path(profile["apiKeyFile"]).read_text()
+    assert key.removeprefix("sk-").partition("-")[0] in profile["baseUrl"]
+
+
 def test_a_file_stays_its_owners_when_root_edits_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     path = tmp_path / "partstream.toml"
     path.write_bytes(b"")

@@ -508,12 +508,16 @@ async def keep(addition: Addition, file: UserConfigurationFile) -> None:
     if addition.key is None or addition.entry is None:
         edit_file(file.path, file.content, text)
         return
-    before = await addition.entry.keep(addition.key)
-    try:
-        edit_file(file.path, file.content, text)
-    except BaseException:  # Ctrl-C too
-        await addition.entry.put_back(before)
-        raise
+    make_private_folder(file.path.parent)
+    with editing_alone(file.path.with_suffix(".keys")):  # the lock of the file itself is for `edit_file`
+        if (file.path.read_bytes() if file.path.is_file() else b"") != file.content:
+            raise FileChangedError(file.path)  # the key of this name may be that of who changed it
+        before = await addition.entry.keep(addition.key)
+        try:
+            edit_file(file.path, file.content, text)
+        except BaseException:  # Ctrl-C too
+            await addition.entry.put_back(before)
+            raise
 
 
 async def remove(name: str, file: UserConfigurationFile) -> KeyPlace | None:
