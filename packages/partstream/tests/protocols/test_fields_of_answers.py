@@ -38,6 +38,14 @@ STREAMS: dict[str, tuple[str, list[dict[str, Any]], tuple[str, ...]]] = {
         ],
         ("moderation",),
     ),
+    "what a source says beside its address": (
+        "chat-completions",
+        [
+            _said_in_chat() | {"search_results": [{"url": "https://a/", "title": "A", "snippet": VALUE}]},
+            _said_in_chat(delta={}, finish_reason="stop") | {"citations": ["https://a/"]},
+        ],
+        ("search_results[].snippet",),
+    ),
     "fields that say nothing": (
         "chat-completions",
         [

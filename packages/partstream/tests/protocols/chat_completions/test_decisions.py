@@ -456,6 +456,11 @@ SOURCES: dict[str, list[Event]] = {
         said("Hi") | {"citations": [URL], "search_results": [{"url": URL, "title": "A"}]},
         chunk({}) | {"citations": [URL]},
     ],
+    "search results alone": [said("Hi") | {"search_results": [{"url": URL, "title": "A"}]}],
+    "search results before citations": [
+        said("H") | {"search_results": [{"url": URL, "title": "A"}]},
+        said("i") | {"citations": [URL]},
+    ],
     "a message": [document({"content": "Hi", "annotations": [_annotation(), _annotation()]})],
 }
 

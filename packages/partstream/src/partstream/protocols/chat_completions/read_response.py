@@ -143,7 +143,6 @@ class ChatCompletionsStream(base.ChoicesReader):
         self._sound: list[bytes] = []  # each piece is base64 of its own (docs/wires/chat-completions.md#deltas)
         self._sound_format = "pcm"  # OpenAI streams nothing else, and names it nowhere
         self._sources: dict[str, Citation] = {}  # by address
-        self._titles: dict[str, str] = {}
         self._is_document = False  # whether a whole message came: it is complete whatever else is missing
         self._whole_beside: JSONObject = {}
         # The server's word for the end, its meaning, and the word of the model's own server through a gateway.
@@ -242,8 +241,7 @@ class ChatCompletionsStream(base.ChoicesReader):
     def _emit_sources_and_calls(self, ended: EndedCalls, outputs: _Outputs, *, is_cut: bool) -> None:
         if self._sources:
             citations = Citations(self._options.citations)
-            for url, one in self._sources.items():
-                citation = one if one.title is not None else one._replace(title=self._titles.get(url))
+            for url, citation in self._sources.items():
                 outputs += citations.render(citation, self._said, url)
             outputs += citations.at_end()
         # The state of thinking that came late, or goes back beside a call, precedes the calls.
@@ -481,19 +479,18 @@ class ChatCompletionsStream(base.ChoicesReader):
 
     def _read_sources(self, chunk: JSONObject) -> None:
         """Reads `citations` and `search_results` of a chunk: Perplexity, xAI, Zhipu."""
-        for result in objects(chunk, "search_results"):
-            url, title = identifier(result, "url"), identifier(result, "title")
-            if url is not None and title is not None and len(self._titles) < _MOST_SOURCES:
-                self._titles.setdefault(url, title)
-        cited = chunk.get("citations")
-        for one in cited if isinstance(cited, list) else ():
-            if url := one if isinstance(one, str) else identifier(one, "url"):
-                self._add_source(Citation(url, identifier(one, "title"), "citations", {"url": url}))
+        for name in ("citations", "search_results"):  # the second has the titles of the first, or stands alone
+            said = chunk.get(name)
+            for one in said if isinstance(said, list) else ():
+                if url := one if isinstance(one, str) else identifier(one, "url"):
+                    self._add_source(Citation(url, identifier(one, "title"), name, {"url": url}))
 
     def _add_source(self, citation: Citation) -> None:
         """Adds a source in one of the four shapes of docs/wires/chat-completions.md#citations."""
-        if citation.url is not None and len(self._sources) < _MOST_SOURCES:
-            self._sources.setdefault(citation.url, citation)
+        if citation.url is not None and (citation.url in self._sources or len(self._sources) < _MOST_SOURCES):
+            known = self._sources.setdefault(citation.url, citation)
+            if known.title is None:
+                self._sources[citation.url] = known._replace(title=citation.title)
 
     def _read_calls(self, value: Any, outputs: _Outputs) -> None:
         if elements := objects({"tool_calls": value}, "tool_calls"):
@@ -650,6 +647,7 @@ ChatCompletionsStream.reads = places(
         " end_index content",
         "choices.delta.tool_calls choices.message.tool_calls": "index id type function extra_content",
         "choices.delta.tool_calls.function choices.message.tool_calls.function": "name arguments",
+        "search_results": "url title",
         "x_groq": "id usage=usage",
         "usage": " ".join(first for first, *_ in _OF_USAGE),
         **{
