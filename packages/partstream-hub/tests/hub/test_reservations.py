@@ -63,9 +63,11 @@ def test_answers_of_one_batch_are_served_in_their_order_and_those_that_end_make_
 def test_an_answer_reserves_of_all_its_budgets_or_of_none(hub_store: HubStore, window: int) -> None:
     reserve(hub_store, "w1", "a1", OTHER, 900)
     needs = [Need(RULE, 300, 300), Need(OTHER, 300, 300)]
-    _, (refused,) = hub_store.carry_out("w2", Batch([], reserves=[Reserve(row("a2"), needs)]))
-    assert isinstance(refused, Refused)
-    assert refused.need.rule == OTHER
+    for is_whole in (False, True):
+        _, (refused,) = hub_store.carry_out("w2", Batch([], reserves=[Reserve(row("a2"), needs, is_whole)]))
+        assert isinstance(refused, Refused)
+        assert refused.need.rule == OTHER
+        assert books(hub_store) == (0, 0)
     _, (refused,) = hub_store.carry_out(
         "w2", Batch([], reserves=[Reserve(row("a2"), [Need(OTHER, 300, 50)], is_whole=True)])
     )

@@ -13,6 +13,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
+from itertools import chain
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -353,20 +354,25 @@ def _reserved_whole(work: Transaction, worker: str, batch: Batch) -> Granted | N
     (reserve,) = batch.reserves
     amounts = {need.rule.id: need.amount for need in reserve.needs}
     granted = Granted({rule: batch.windows[rule] for rule in amounts}, amounts)
-    added = [value for rule, amount in amounts.items() for value in (batch.windows[rule], amount)]
+    added = [(batch.windows[rule], amount) for rule, amount in amounts.items()]
     begun = _begun(worker, reserve, granted)
-    name = "reserve whole of one" if len(amounts) == 1 else "reserve whole"
+    name = "reserve whole of one" if len(added) == 1 else "reserve whole"
     meanwhile = partial(reserve.meanwhile, granted)
-    found = work.whole(_reserving(name, len(amounts), work.clock), (*added, *begun), meanwhile)
-    if found is None:
-        now = work.now()
-        work.run(_reserving("add where all have room", len(amounts)), (*added, now, now))
-        found = work.rows(SQL["enter what was added"], (*begun, len(amounts)))
-    return granted if found else None
+    found = work.whole(_reserving(name, len(added), work.clock), (*chain(*added), *begun), meanwhile)
+    if found is not None:
+        return granted if found else None
+    now, statement = work.now(), SQL["add where it has room"]
+    for count, (number, amount) in enumerate(added):
+        if not work.changed(statement, (amount, number, amount, now, now)):
+            for before, more in added[:count]:
+                work.run(statement, (-more, before, -more, now, now))
+            return None
+    work.run(SQL["enter what was added"], begun)
+    return granted
 
 
 @cache
-def _reserving(name: str, count: int, clock: str = "") -> str:
+def _reserving(name: str, count: int, clock: str) -> str:
     return SQL[name].format(rows=", ".join(["(?, ?)"] * count), clock=clock, count=count)
 
 

@@ -39,14 +39,11 @@ UPDATE hub_windows SET budget_limit = ?, highest_limit = ? WHERE id = ?;
 
 -- release
 DELETE FROM hub_reservations WHERE answer_id IN ({places}) RETURNING answer_id, amounts;
--- add where all have room
-WITH more (number, amount) AS (VALUES {rows})
-    UPDATE hub_windows SET reserved = reserved + amount FROM more WHERE id = number AND {count} = (
-        SELECT count(*) FROM hub_windows JOIN more ON id = number WHERE spent + reserved + amount <= budget_limit
-            AND starts_at <= ? AND (ends_at IS NULL OR ends_at > ?));
+-- add where it has room
+UPDATE hub_windows SET reserved = reserved + ? WHERE id = ? AND spent + reserved + ? <= budget_limit
+    AND starts_at <= ? AND (ends_at IS NULL OR ends_at > ?);
 -- enter what was added
-INSERT INTO hub_reservations (answer_id, worker, amounts, money, lost) SELECT ?, ?, ?, ?, ? WHERE changes() = ?
-    RETURNING answer_id;
+INSERT INTO hub_reservations (answer_id, worker, amounts, money, lost) VALUES (?, ?, ?, ?, ?);
 -- reserve whole
 WITH more (number, amount) AS (VALUES {rows}), held AS (
     SELECT id, amount, spent + reserved + amount <= budget_limit AND starts_at <= {clock}

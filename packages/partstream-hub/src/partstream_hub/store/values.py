@@ -225,6 +225,10 @@ class Transaction:
         """Runs a statement for its effect alone."""
         self._connection.execute(statement, tuple(parameters))
 
+    def changed(self, statement: str, parameters: Sequence[object]) -> int:
+        """How many rows an `UPDATE` has changed, where :meth:`whole` gives None."""
+        return int(self._connection.execute(statement, parameters).rowcount)
+
     def rows(self, statement: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         """The rows of a statement, also of one with `RETURNING`."""
         return self.rows_of(Query(statement, parameters))[0]
