@@ -26,7 +26,6 @@ from contextlib import aclosing, asynccontextmanager, suppress
 from datetime import UTC, datetime
 from enum import Enum, auto
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit, urlunsplit
 
@@ -552,10 +551,17 @@ _GUESS_FACTOR: Final = 12.0
 _LONGEST_GUESS: Final = 120.0
 _PAUSE_SECONDS: Final = 30.0
 """How long the server is not asked again after the same was found out twice."""
+_MAX_REASON: Final = 500
+_FRESH_SECONDS: Final = 24 * 3600.0
+"""How long it is remembered between starts: a server that is renewed may speak a better protocol than before."""
 
 
 class Detector:
-    """What one upstream speaks; serves any number of callers on one event loop. Its own protocol does not count."""
+    """What one upstream speaks; serves any number of callers on one event loop. Its own protocol does not count.
+
+    Between starts, a file has what was found out for certain. It holds a path, and never a host: a program that can
+    write into the folder cannot lead a key elsewhere. Its name is a digest of the URL as it was given.
+    """
 
     def __init__(
         self, configuration: GatewayConfiguration, connections: Connections, clock: Callable[[], float] = time.time
@@ -564,7 +570,10 @@ class Detector:
         self._connections = connections
         self._clock = clock
         folder = configuration.protocol_folder or configuration.cache_folder
-        self._file = None if folder is None else DetectionFile(folder, configuration.base_url)
+        self._file: KeptFile | None = None
+        if folder is not None:
+            name = f"protocol-{hashlib.sha256(configuration.base_url.encode()).hexdigest()[:16]}.json"
+            self._file = KeptFile(folder / name, "what the server speaks", 16 * 1024)
         self.known: Detected | None = None  # what was found out for certain
         self._guess: Detected | None = None
         self._guess_ends = 0.0
@@ -595,26 +604,51 @@ class Detector:
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
 
-    async def _one_for_all(self, remembering: DetectionFile | None) -> Detected:
+    async def _one_for_all(self, remembering: KeptFile | None) -> Detected:
         self._running = shared_task(self._running, self._find, remembering)
         return await asyncio.shield(self._running)
 
-    async def _find(self, remembering: DetectionFile | None) -> Detected:
+    async def _find(self, remembering: KeptFile | None) -> Detected:
         """What was remembered, else what the upstream answers."""
         self.known, before, began = None, self._guess, self._clock()
-        remembered = None if remembering is None else await asyncio.to_thread(remembering.load, began)
+        kept = None if remembering is None else await asyncio.to_thread(remembering.read)
+        remembered = self._remembered(kept, began)
         found = remembered or await detect(self._configuration, self._connections)
         now = self._clock()
-        if self._file is not None and remembered is None:
-            await asyncio.to_thread(self._file.save, found, now)
         if found.is_certain:
             self.known = found
         else:
             serves = max(_GUESS_SECONDS, (now - began) * _GUESS_FACTOR)
             self._guess, self._guess_ends = found, now + min(serves, _LONGEST_GUESS)
+        if self._file is not None and found.is_certain and remembered is None:
+            path, known = endpoint.path_of(found.base_url), {"reason": found.reason, "server": found.server}
+            document = {"version": __version__, "protocol": found.protocol, "path": path, "at": now, **known}
+            await asyncio.to_thread(self._file.write, document)
+        elif self._file is not None and not found.is_certain:
+            await asyncio.to_thread(self._file.remove)
         if found.is_certain or found != before:
             _logger.info("%s: %s", found.shown_url, found.says)
         return found
+
+    def _remembered(self, kept: Any, now: float) -> Detected | None:
+        match kept:
+            case {
+                "version": str(version),
+                "protocol": str(protocol),
+                "path": str(path),
+                "reason": str(reason),
+                "at": int() | float() as at,
+                **others,
+            } if (
+                version == __version__
+                and protocol in asked_protocols()
+                and path[:1] in {"", "/"}
+                and 0 <= now - at <= _FRESH_SECONDS
+            ):
+                server = next((one.name for one in KNOWN_SERVERS if one.name == others.get("server")), "")
+                url = endpoint.url_on_host(self._configuration.base_url, path)
+                return Detected(protocol, url, reason[:_MAX_REASON], server=server)
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -651,51 +685,3 @@ async def open_upstream(configuration: GatewayConfiguration) -> AsyncIterator[Op
                 with suppress(LanguageModelError):  # the key is gone meanwhile
                     error.advise(helps if detected else await advice_on_protocol(known, connections, helps))
             raise
-
-
-# ---- What was found out, between starts ----
-
-_MAX_REASON: Final = 500
-_FRESH_SECONDS: Final = 24 * 3600.0
-"""A server that is renewed may speak a better protocol than before."""
-
-
-class DetectionFile(KeptFile):
-    """The file about one base URL.
-
-    It holds a path, and never a host: a program that can write into the folder cannot lead a key elsewhere. Its name is
-    a digest of the URL as it was given.
-    """
-
-    def __init__(self, folder: Path, url: str) -> None:
-        digest = hashlib.sha256(url.encode()).hexdigest()[:16]
-        super().__init__(folder / f"protocol-{digest}.json", "what the server speaks", 16 * 1024)
-        self._url = url
-
-    def load(self, now: float) -> Detected | None:
-        """The protocol that was found out; None where none is known, or not any more at `now`."""
-        match self.read():
-            case {
-                "version": str(version),
-                "protocol": str(protocol),
-                "path": str(path),
-                "reason": str(reason),
-                "at": int() | float() as at,
-                **others,
-            } if (
-                version == __version__
-                and protocol in asked_protocols()
-                and path[:1] in {"", "/"}
-                and 0 <= now - at <= _FRESH_SECONDS
-            ):
-                server = next((one.name for one in KNOWN_SERVERS if one.name == others.get("server")), "")
-                return Detected(protocol, endpoint.url_on_host(self._url, path), reason[:_MAX_REASON], server=server)
-        return None
-
-    def save(self, detected: Detected, now: float) -> None:
-        """Writes what was found out for certain; a guess removes it."""
-        if detected.is_certain:
-            found = {name: getattr(detected, name) for name in ("protocol", "reason", "server")}
-            self.write({"version": __version__, "path": endpoint.path_of(detected.base_url), "at": now, **found})
-        else:
-            self.remove()
