@@ -354,29 +354,21 @@ def _choices(record: ModelRecord, most: int) -> dict[str, Any]:
     """The choices that a person has for each request, under the names that Copilot itself uses; a prompt has at most so
     many tokens."""
     choices: dict[str, Any] = {}
-    efforts = record.reasoning_efforts.value[:_MAX_CHOICES] if record.reasoning_efforts is not None else ()
-    if efforts:
+
+    def offer(name: str, title: str, group: str, usual: object, labels: dict[Any, str]) -> None:
+        kind = "string" if isinstance(usual, str) else "number"
+        words = {"enum": list(labels), "enumItemLabels": list(labels.values())}
+        choices[name] = {"type": kind, "title": title, **words, "default": usual, "group": group}
+
+    if record.reasoning_efforts is not None and (efforts := record.reasoning_efforts.value[:_MAX_CHOICES]):
         # The level that is chosen beforehand: that of the server, as far as it is known and offered.
         usual = record.usual_effort.value if record.usual_effort is not None else "medium"
-        choices["reasoningEffort"] = {
-            "type": "string",
-            "title": "Thinking Effort",
-            "enum": list(efforts),
-            "enumItemLabels": [_EFFORT_LABELS.get(effort, effort.capitalize()) for effort in efforts],
-            "default": usual if usual in efforts else efforts[0],
-            "group": "navigation",
-        }
+        labels = {effort: _EFFORT_LABELS.get(effort, effort.capitalize()) for effort in efforts}
+        offer("reasoningEffort", "Thinking Effort", "navigation", usual if usual in efforts else efforts[0], labels)
     # The prompt size at which the price changes, if it does.
     start = record.pricing.value.long_context_from if record.pricing is not None else None
     if start is not None and start < most:
-        choices["contextSize"] = {
-            "type": "number",
-            "title": "Context Size",
-            "enum": [start, most],
-            "enumItemLabels": [token_words(start), token_words(most)],
-            "default": most,
-            "group": "tokens",
-        }
+        offer("contextSize", "Context Size", "tokens", most, {size: token_words(size) for size in (start, most)})
     return choices
 
 
@@ -529,57 +521,37 @@ class ModelIdentity:
 
 def parse_identity(model_id: str) -> ModelIdentity:
     """The pieces of an id; works for every text."""
-    start, provider = _prefix(model_id)
-    rest = model_id[start:]
+    start, provider = max(model_id.rfind("/"), model_id.rfind("\\")) + 1, None
+    if start == len(model_id):  # the id ends with a slash, or is empty
+        start = 0
+    path = model_id[: max(start - 1, 0)]
+    if path and not re.match(r"[/\\.~]|[A-Za-z]:[/\\]", path) and "\\" not in path:  # no folder of a disk
+        segments = [segment.split(":")[-1].lower() for segment in path.split("/") if segment]
+        if model_id.lower().endswith(".gguf") and "/" in path:  # creator/repository/file.gguf
+            segments.pop()
+        provider = next((word for word in reversed(segments) if word not in _NO_PROVIDERS), None)
+    if route := re.match(r"([A-Za-z][\w.-]*):(?=.)", model_id[start:], re.DOTALL):
+        left, end = route[1].lower(), start + route.end()
+        # A fine-tuned model, ft:gpt-4o-mini-2024-07-18:acme::id, or a provider and a name; else a name and a tag.
+        if left == "ft" or (left in _PROVIDERS and not re.match(_TAGS, model_id[end:])):
+            start, provider = end, provider if left in _NO_PROVIDERS else left
+    if vendor := re.match(rf"(?:(?:{_BEDROCK_REGIONS})\.)?({_BEDROCK_VENDORS})\.(?=[A-Za-z])", model_id[start:]):
+        start, provider = start + vendor.end(), vendor[1]
+    prefix, rest = model_id[:start], model_id[start:]
     end = _name_end(rest)
     name, suffix = rest[:end], rest[end:]
     found = re.search(_SNAPSHOT, name)
     if found is None or found.start() == 0:
-        return ModelIdentity(model_id[:start], name, "", "", suffix, provider)
-    family = name[: found.start()]
-    return ModelIdentity(model_id[:start], family, found["joint"], found["version"], suffix, provider)
-
-
-def _prefix(model_id: str) -> tuple[int, str | None]:
-    """The index at which the name starts, and the model's creator."""
-    start = max(model_id.rfind("/"), model_id.rfind("\\")) + 1
-    if start == len(model_id):  # the id ends with a slash, or is empty
-        return 0, None
-    provider = _from_path(model_id[: max(start - 1, 0)], model_id[start:]) if start else None
-    route = re.match(r"([A-Za-z][\w.-]*):", model_id[start:])
-    if route:
-        left, right = route[1].lower(), model_id[start + route.end() :]
-        # A fine-tuned model, ft:gpt-4o-mini-2024-07-18:acme::id, or a provider and a name; else a name and a tag.
-        if right and (left == "ft" or (left in _PROVIDERS and not re.match(_TAGS, right))):
-            start += route.end()
-            provider = provider if left in _NO_PROVIDERS else left
-    vendor = re.match(rf"(?:(?:{_BEDROCK_REGIONS})\.)?({_BEDROCK_VENDORS})\.(?=[A-Za-z])", model_id[start:])
-    if vendor:
-        start += vendor.end()
-        provider = vendor[1]
-    return start, provider
-
-
-def _from_path(path: str, name: str) -> str | None:
-    """The creator of a model whose name follows `path`; None for folders of a disk."""
-    if re.match(r"^([/\\.~]|[A-Za-z]:[/\\]|$)", path) or "\\" in path:
-        return None
-    segments = path.split("/")
-    # A file lies in the folder of its repository: creator/repository/file.gguf
-    if name.lower().endswith(".gguf") and len(segments) > 1:
-        segments = segments[:-1]
-    words = [segment.split(":")[-1].lower() for segment in segments if segment]
-    return next((word for word in reversed(words) if word not in _NO_PROVIDERS), None)
+        return ModelIdentity(prefix, name, "", "", suffix, provider)
+    return ModelIdentity(prefix, name[: found.start()], found["joint"], found["version"], suffix, provider)
 
 
 def _name_end(rest: str) -> int:
     """The index at which the name ends and tags, variants and file types start."""
-    end = len(rest)
     # Bedrock's revision is part of the version: 20240620-v1:0
     revision = re.search(r"[-.]v\d+:\d+", rest)
     colon = rest.find(":", revision.end() if revision else 1)
-    if colon > 0:
-        end = colon
+    end = colon if colon > 0 else len(rest)
     while True:
         packing = re.search(_QUANTISATION, rest[:end])  # a final word about weights or files
         # @20240620 in claude-3-5-sonnet@20240620 is a version, @q4_k_m in qwen2.5-7b@q4_k_m a quantisation
