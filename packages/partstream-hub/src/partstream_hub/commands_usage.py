@@ -7,7 +7,7 @@ page of a running hub, once.
 
 from __future__ import annotations
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
@@ -32,7 +32,7 @@ from partstream_hub.commands_database import (
     url_option,
 )
 from partstream_hub.configuration import FIELDS, TABLES, Section, document_of, entries_of
-from partstream_hub.directory import ENTRIES, ZONE, Directory
+from partstream_hub.directory import ENTRIES, ZONE
 from partstream_hub.page import file_html, percents
 from partstream_hub.store.rows import LEDGER
 from partstream_hub.usage import MOST_GROUPS, NAMES, OWNER, GroupBy, Sums, days_until, overview, read_usage
@@ -99,15 +99,10 @@ def show(name: str, *, as_json: bool) -> None:
     Reserved is what workers hold for answers that run or may come soon. The numbers are those of this moment.
     """
     with hub_database() as hub:
-        directory = hub.directory()
-        found = [*_found(name, directory)]
-        if not found:
-            said = f"there is no team, person, model or key {shown_argument(name)}; `partstream hub list` shows all"
-            raise click.UsageError(said)
-        shown = [
-            {"kind": kind, "name": one, "fields": _plain(fields), "budgets": _standings(hub, kind, one, directory)}
-            for kind, one, fields in found
-        ]
+        shown = [*_entries(hub, name)]
+    if not shown:
+        said = f"there is no team, person, model or key {shown_argument(name)}; `partstream hub list` shows all"
+        raise click.UsageError(said)
     if as_json:
         click.echo(dumps(shown))
         return
@@ -128,40 +123,37 @@ def show(name: str, *, as_json: bool) -> None:
             show_table(_BUDGET_COLUMNS, rows, right=("spent", "reserved", "left"))
 
 
-def _found(name: str, directory: Directory) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
-    """All entries of a name: kind, name, fields."""
+def _entries(hub: Administration, name: str) -> Iterator[dict[str, Any]]:
+    """All entries of a name, each with what is left of each budget that holds for it."""
+    directory = hub.directory()
     for section in Section:
         if (fields := entries_of(section, directory).get(name)) is None:
             continue
+        entry = getattr(directory, ENTRIES[section.one])[name]
         if section is Section.KEYS:
-            key = directory.keys[name]
-            times = {"made": key.created_at, "expires": key.expires_at, "revoked": key.revoked_at}
+            times = {"made": entry.created_at, "expires": entry.expires_at, "revoked": entry.revoked_at}
             shown = {one: time_text(time) for one, time in times.items() if time is not None}
-            fields = {"person": key.person, **({"label": key.label} if key.label else {}), **fields, **shown}
-        yield section.one, name, fields
-
-
-def _standings(hub: Administration, kind: str, name: str, directory: Directory) -> list[dict[str, Any]]:
-    """What is left of each budget that holds for a team, a person or a key."""
-    rules = directory.budgets_of(getattr(directory, ENTRIES[kind])[name])
-    windows = hub.store.open_windows(rules) if rules else {}
-    return [
-        {
-            "budget": budget_text(BudgetAmount(rule.unit, rule.period, rule.limit)),
-            "of": str(rule.owner),
-            "unit": rule.unit.value,
-            "period": rule.period.value,
-            "limit": window.limit,
-            "spent": window.spent,
-            "reserved": window.reserved,
-            "remaining": window.free,
-            "overrun": window.overrun,
-            "resets_at": window.ends_at,
-            "text": {one: amount_text(rule.unit, getattr(window, one)) for one in ("spent", "reserved", "free")},
-        }
-        for rule in rules
-        for window in (windows[rule.id],)
-    ]
+            fields = {"person": entry.person, **({"label": entry.label} if entry.label else {}), **fields, **shown}
+        rules = directory.budgets_of(entry)
+        windows = hub.store.open_windows(rules) if rules else {}
+        standings = [
+            {
+                "budget": budget_text(BudgetAmount(rule.unit, rule.period, rule.limit)),
+                "of": str(rule.owner),
+                "unit": rule.unit.value,
+                "period": rule.period.value,
+                "limit": window.limit,
+                "spent": window.spent,
+                "reserved": window.reserved,
+                "remaining": window.free,
+                "overrun": window.overrun,
+                "resets_at": window.ends_at,
+                "text": {one: amount_text(rule.unit, getattr(window, one)) for one in ("spent", "reserved", "free")},
+            }
+            for rule in rules
+            for window in (windows[rule.id],)
+        ]
+        yield {"kind": section.one, "name": name, "fields": _plain(fields), "budgets": standings}
 
 
 # ---- hub changes ----
@@ -251,7 +243,6 @@ def usage(
 
 def _show(report: UsageReport, groups: Groups | None) -> None:
     within = () if groups is None else NAMES[groups.by][1:]
-    columns = (_DAY if groups is None else groups.by.value, *within, *_NUMBERS)
     total, empty = report.total, ["" for _ in within]
     if groups is None:
         days = zip(report.days.names, report.of_days, strict=True)
@@ -260,8 +251,7 @@ def _show(report: UsageReport, groups: Groups | None) -> None:
         rows = [((one.name, *one.within), one.sums) for one in groups.shown]
         if groups.other_groups:
             rows.append(((f"{groups.other_groups:,} more", *empty), groups.others))
-    parts = percents([sums.nanodollars for _, sums in rows], total.nanodollars)
-    rows.append((("all", *empty), total))
+    parts = [*percents([sums.nanodollars for _, sums in rows], total.nanodollars), "100%"]
     cells = [
         (
             *names,
@@ -269,35 +259,40 @@ def _show(report: UsageReport, groups: Groups | None) -> None:
             amount_text(BudgetUnit.MONEY, sums.nanodollars),
             part if total.nanodollars else "",
         )
-        for (names, sums), part in zip(rows, [*parts, "100%"], strict=True)
+        for (names, sums), part in zip([*rows, (("all", *empty), total)], parts, strict=True)
     ]
-    show_table(columns, cells, right=_NUMBERS)
-    counts = (
-        (total.estimated, "estimated, because the answer was cut or reported no usage"),
-        (total.unpriced, "without a known cost, which is not in the sum"),
-        (total.uncounted, "without a known number of tokens, which is not in the sum"),
-        (total.failed, "failed, cut or cancelled"),
-        (total.unbelievable, "charged by an upper bound, because more was reported than they can have taken"),
-    )
-    for count, what in counts:
+    show_table((_DAY if groups is None else groups.by.value, *within, *_NUMBERS), cells, right=_NUMBERS)
+    counts = {
+        "estimated, because the answer was cut or reported no usage": total.estimated,
+        "without a known cost, which is not in the sum": total.unpriced,
+        "without a known number of tokens, which is not in the sum": total.uncounted,
+        "failed, cut or cancelled": total.failed,
+        "charged by an upper bound, because more was reported than they can have taken": total.unbelievable,
+    }
+    for what, count in counts.items():
         if count:
             click.echo(f"{count:,} of {total.answers:,}: {what}.")
 
 
 def _as_json(report: UsageReport, groups: Groups | None) -> dict[str, Any]:
-    days = report.days
     said: dict[str, Any] = {
-        "from": days.names[0].isoformat(),
-        "to": days.names[-1].isoformat(),
-        "time_zone": days.time_zone,
+        "from": report.days.names[0].isoformat(),
+        "to": report.days.names[-1].isoformat(),
+        "time_zone": report.days.time_zone,
         "total": report.total._asdict(),
     }
     if groups is None:
-        of_days = zip(days.names, report.of_days, strict=True)
+        of_days = zip(report.days.names, report.of_days, strict=True)
         return said | {"days": [{_DAY: day.isoformat(), **sums._asdict()} for day, sums in of_days]}
     columns = (groups.by.value, *NAMES[groups.by][1:])
-    named = ((one, dict(zip(columns, (one.name or None, *one.within), strict=True))) for one in groups.shown)
-    shown = [{**names, **one.sums._asdict(), "last_at": one.last_at} for one, names in named]
+    shown = [
+        {
+            **dict(zip(columns, (one.name or None, *one.within), strict=True)),
+            **one.sums._asdict(),
+            "last_at": one.last_at,
+        }
+        for one in groups.shown
+    ]
     others = {"groups": groups.other_groups, **groups.others._asdict()}
     return said | {"by": groups.by.value, "groups": shown, "others": others}
 

@@ -108,9 +108,6 @@ class Need(NamedTuple):
     least: int  # with which it can be begun; from there on it gets a shorter limit
 
 
-RATE_NAMES: Final = ("requests_per_minute", "tokens_per_minute", "concurrent_answers")
-
-
 @dataclass(frozen=True, slots=True)
 class RateLimits:
     """How fast an owner may ask; None is no limit."""
