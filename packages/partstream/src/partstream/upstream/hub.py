@@ -273,6 +273,8 @@ _PARTS: Final = (JOIN_PAGE, "/hub", USUAL_VERSION)
 _EDITOR_SCHEMES: Final = frozenset({"vscode", "vscode-insiders", "vscodium", "code-oss", "cursor", "windsurf"})
 _LONGEST: Final = 300
 _EXPECTED: Final = "the address of a hub, such as https://hub.example.com"
+_ACTS: Final = re.compile(r"[\\;&|$`'\"()<>{}*!^]")
+"""Signs in no address of a hub: it becomes part of commands that people copy."""
 _SECURE: Final = "an address that begins with https://; http:// is for a hub on this machine"
 
 
@@ -300,6 +302,8 @@ def hub_address(text: str, where: str = "the address of the hub", *, allow_insec
         raise ConfigurationError(where, "a text that is long or has blanks in it", _EXPECTED)
     if not usable:
         raise ConfigurationError(where, repr(hidden_url(url)), _EXPECTED)
+    if _ACTS.search(url):
+        raise ConfigurationError(where, "an address with signs that a shell acts on", _EXPECTED)
     if "@" in address.netloc or address.query or address.fragment:
         raise ConfigurationError(where, "an address with a user name or password, or with ? or # in it", _EXPECTED)
     if address.scheme == "http" and not allow_insecure_http and not is_loopback(address.hostname or ""):
