@@ -158,6 +158,17 @@ def test_terminal_issue_and_page_without_its_script_say_the_same(made):
             )
 
 
+@pytest.mark.parametrize("said", ["https://evil.example", "@team", "www.evil.example", "them/theirs#1", "GH-1"])
+def test_nothing_that_a_stream_says_is_a_link_or_names_a_person_in_an_issue(said: str):
+    """GitHub finds these in every text that is no code."""
+    failed = {"error": {"message": f"ask {said} now"}}
+    chunks = (*GOOD[:1], Chunk(200 * _MS, f"data: {json.dumps(failed)}\n\n".encode()))
+    issue = summary_markdown(_view(chunks)).decode()
+    assert "The server's fault" in issue
+    assert said in issue
+    assert said not in re.sub(r"`[^`\n]*`|\\", "", issue)
+
+
 @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=30))
 def test_what_a_stream_says_acts_on_nothing(words):
     hostile = words + "\n\n# Heading <script>alert(1)</script> `x` ``` ~~~ | [a](javascript:1) \x1b[31m \u202e @team"

@@ -1,6 +1,7 @@
 """What was found, as a page and as a text: signs and words say the same, and nothing in it is markup."""
 
 from __future__ import annotations
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -37,9 +38,17 @@ def test_the_first_sentence_says_how_it_is_all_in_all(findings: list[Finding], s
 def test_the_text_has_a_line_for_each_check_and_one_for_what_helps():
     assert findings_text("Harbour", [FINE, PROBLEM]).splitlines()[4:] == [
         "- ✓ **key**: set",
-        "- ✗ **server**: <b>401</b> \\u001b[31m",
+        "- ✗ **server**: \\<b\\>401\\</b\\> \\\\u001b\\[31m",
         "  What helps: a key",
     ]
+
+
+@pytest.mark.parametrize("said", ["<img src=//evil.example>", "![a](b)", "@team", "www.evil.example", "them/theirs#1"])
+def test_nothing_that_a_server_said_is_markup_of_the_text_or_names_a_person(said: str):
+    text = findings_text(f"Harbour {said}", [Finding("server", CheckStatus.PROBLEM, f"ask {said}", f"try {said}")])
+    outside = re.sub(r"`[^`\n]*`", "", text)
+    assert text.count("ask") == 1
+    assert not re.search(r"(?<!\\)[<\[]|[@#]\w|www", outside)
 
 
 def test_nothing_that_a_server_said_is_markup_of_the_page():

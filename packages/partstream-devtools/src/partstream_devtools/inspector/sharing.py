@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from partstream._version import __version__
 from partstream.codec.json_codec import dumps
-from partstream.codec.text import inline_code, visible
+from partstream.codec.text import inline_code, markdown_text, visible
 from partstream.lm.outputs import VALID
 from partstream.pages.document import Hashes
 from partstream_devtools.bundles.archive import BUNDLE_ENDING, write_bundle
@@ -80,8 +80,8 @@ def _line(text: str) -> str:
 
 
 def _text(text: str) -> str:
-    """A text of ours or of a file's name; what Markdown or HTML would take for more is escaped."""
-    return "".join(f"\\{sign}" if sign in "\\`*_[]<>|#&~" else sign for sign in _line(text)[:_LONGEST_TEXT])
+    """A text of ours, which may quote others."""
+    return markdown_text(_line(text)[:_LONGEST_TEXT])
 
 
 def _code(text: str) -> str:

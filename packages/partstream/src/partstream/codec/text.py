@@ -40,6 +40,17 @@ def inline_code(text: str) -> str:
     return f"{fence}{pad}{text}{pad}{fence}"
 
 
+_LINKED: Final = late_pattern(r"(?i)[@#]\w|://|www\.|\bGH-\d")
+"""What GitHub makes links and mentions of in any text that is no code, also after an escape."""
+
+
+def markdown_text(text: str) -> str:
+    """A line as text in Markdown: what would be more is escaped, or is code where that does not help."""
+    if _LINKED.search(text):
+        return inline_code(text).replace("|", "\\|")
+    return "".join(f"\\{sign}" if sign in "\\`*_[]<>|#&~" else sign for sign in text)
+
+
 def counted(count: int, noun: str) -> str:
     """A number of things whose plural ends with `s`, such as `1,000 events`."""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"

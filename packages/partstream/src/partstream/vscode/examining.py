@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NotRequired, TypedDict
 from urllib.parse import urlsplit, urlunsplit
 
 from partstream.codec.checks import replace
-from partstream.codec.text import visible
+from partstream.codec.text import markdown_text, visible
 from partstream.config import examination
 from partstream.errors import LanguageModelError, UpstreamError, UpstreamHTTPError
 from partstream.pages import document as html
@@ -268,7 +268,7 @@ def findings_html(name: str, findings: Sequence[examination.Finding], policy: ht
 
 def findings_text(name: str, findings: Sequence[examination.Finding]) -> str:
     """The same as Markdown, to be pasted into a report."""
-    lines = [f"## {visible(_title(name))}", "", _summary(findings), ""]
+    lines = [f"## {_line(_title(name))}", "", _summary(findings), ""]
     for finding in findings:
         lines.append(f"- {_SIGNS[finding.verdict]} **{_line(finding.subject)}**: {_line(finding.says)}")
         if finding.advice:
@@ -289,4 +289,4 @@ def _summary(findings: Sequence[examination.Finding]) -> str:
 
 
 def _line(words: str) -> str:
-    return " ".join(visible(words).split())
+    return markdown_text(" ".join(visible(words).split()))
