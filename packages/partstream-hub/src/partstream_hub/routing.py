@@ -192,9 +192,11 @@ class Attempt:
     route: Route = Route("", "")
     is_last: bool = False  # no other upstream was left when it was selected
 
-    def ended(self, blame: Blame, now: float) -> None:
-        """The answer failed."""
-        if blame.is_of_upstream:
+    def ended(self, blame: Blame | None, now: float) -> None:
+        """The answer is whole, or failed with some blame."""
+        if blame is None:
+            self.circuit.completed(self)
+        elif blame.is_of_upstream:
             self.circuit.failed(self, now, blame.pause, is_asked=blame.is_asked)
         else:
             self.circuit.left(self)
@@ -534,12 +536,7 @@ class RoutedProvider(LanguageModelChatProvider):
         # One that has answered may say its failure as a text of the answer.
         said = tried.last.error if error is None and tried.last is not None else error
         blame = None if said is None else blame_of(said)
-        if is_cancelled:
-            attempt.circuit.left(attempt)
-        elif blame is None:
-            attempt.circuit.completed(attempt)
-        else:
-            attempt.ended(blame, self._now())
+        attempt.ended(_OF_THE_REQUEST if is_cancelled else blame, self._now())
         if error is None:
             tried.ended()
             return True

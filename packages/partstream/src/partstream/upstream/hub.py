@@ -48,21 +48,14 @@ _MOST_AMOUNT: Final = 2**62
 
 @dataclass(frozen=True, slots=True)
 class HubBudget:
-    """What is left of one budget.
-
-    Attributes:
-        period: `day`, `week`, `month` or `total`; another word of a newer hub is kept as it is.
-        remaining: What is left of it: limit less what is spent and what answers that run have reserved; from 0.
-        resets_at: When the next period begins, in seconds since 1970; None for a budget that never does.
-        owner: Whose it is, such as `person ada` or `team engines`; or "".
-    """
+    """What is left of one budget."""
 
     unit: BudgetUnit
-    period: str
+    period: str  # `day`, `week`, `month` or `total`; another word of a newer hub is kept as it is
     limit: int
-    remaining: int
-    resets_at: float | None = None
-    owner: str = ""
+    remaining: int  # the limit less what is spent and what answers that run have reserved; from 0
+    resets_at: float | None = None  # when the next period begins, in seconds since 1970; None for one that never does
+    owner: str = ""  # such as `person ada` or `team engines`
 
     @property
     def share_left(self) -> float:
@@ -72,14 +65,10 @@ class HubBudget:
 
 @dataclass(frozen=True, slots=True)
 class HubStanding:
-    """The standing of a person at a hub.
-
-    Attributes:
-        budgets: The budgets that hold, the one with the smallest share left first.
-    """
+    """The standing of a person at a hub."""
 
     person: str
-    budgets: tuple[HubBudget, ...]
+    budgets: tuple[HubBudget, ...]  # that hold, the one with the smallest share left first
 
 
 def read_standing(document: Any) -> HubStanding:
@@ -101,15 +90,13 @@ def read_standing(document: Any) -> HubStanding:
     for number, budget in enumerate(budgets[:_MOST_BUDGETS]):
         values = budget if isinstance(budget, dict) else {}
         fields: dict[str, Any] = {}
-        for name, (read_field, expected) in _BUDGET_FIELDS.items():
-            try:
+        try:
+            for name, (read_field, _) in _BUDGET_FIELDS.items():
                 fields[name] = read_field(values.get(name))
-            except (TypeError, ValueError):
-                got = values.get(name)
-                _logger.warning("%s: budgets[%d].%s: got %.80r, expected %s", ME_PATH, number, name, got, expected)
-                break
-        else:
             read.append(HubBudget(**fields))
+        except (TypeError, ValueError):
+            got, expected = values.get(name), _BUDGET_FIELDS[name][1]
+            _logger.warning("%s: budgets[%d].%s: got %.80r, expected %s", ME_PATH, number, name, got, expected)
     return HubStanding(person, tuple(sorted(read, key=lambda one: (one.share_left, one.remaining))))
 
 

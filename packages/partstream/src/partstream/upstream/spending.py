@@ -457,11 +457,11 @@ class Spending:
     The file belongs to one thread: an answer waits for one transaction before it begins, and for none when it ends.
     """
 
-    def __init__(self, configuration: GatewayConfiguration, file: SpendingFile | None = None) -> None:
+    def __init__(self, configuration: GatewayConfiguration) -> None:
         self._limits = configuration.limits
         self._most_wait = configuration.retry.longest_wait
         self._upstream = configuration.fingerprint
-        self._file = file or SpendingFile(system.DATA.path() / FILE_NAME)
+        self._file = SpendingFile(system.DATA.path() / FILE_NAME)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="partstream-spending")
         self._is_warned = False
 
