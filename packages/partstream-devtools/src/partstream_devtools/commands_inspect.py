@@ -332,15 +332,17 @@ def summary(view: View) -> Iterator[_Line]:
             begin = "  " * row.level + (f"{row.name}: " if row.name else "")
             if row.form == "number":
                 yield f"  {row.name:<{width}}  {row.value:>14}", row.style
-            else:
-                yield from ((begin + line, row.style) for line in row.value.splitlines())
+            else:  # the bytes of an event alone have lines of their own: what else others say would look like rows
+                lines = row.value.splitlines() if row.level > 1 and not row.name else [row.value]
+                yield from ((begin + line, row.style) for line in lines)
         if (cache := answer["cache"]) is not None:
             yield f"  Prompt cache: {cache['text']}", "yellow" if cache["advice"] else ""
     # A table of every pair of more answers would be too much, and --compare takes two.
     for comparison in view["comparisons"] if len(view["answers"]) == _TWO else ():
         places = sum(not row["same"] for row in comparison["rows"])
         same = "the same parts" if comparison["same"] else f"different in {places} places"
-        yield f"\nAnswers {comparison['left']} and {comparison['right']}: {same}; see --compare.", "bold"
+        yield "", ""
+        yield f"Answers {comparison['left']} and {comparison['right']}: {same}; see --compare.", "bold"
 
 
 # ---- The page ----

@@ -252,10 +252,16 @@ def test_what_a_recording_says_begins_no_line_of_a_report(tmp_path: Path):
         file.write_text(lines([{"type": FORGED}, call_of(FORGED), failed]))
 
     async def test() -> None:
-        for words in (("check",), ("check", str(files[1]))):
+        for words in (
+            ("check",),
+            ("check", str(files[1])),
+            ("inspect", "--text"),
+            ("inspect", "--text", str(files[1])),
+        ):
             ended = await call(*words, str(files[0]))
             assert "forged" in ended.output
             assert not begins_a_line(ended.output)
+        assert "\n\nAnswers " in ended.output
 
     run(test())
 
