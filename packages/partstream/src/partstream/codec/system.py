@@ -1,5 +1,5 @@
 """Where the user's system wants files to be, how they are replaced, how SQLite keeps them, who lives; shared memory;
-modules that are loaded late; errors that nobody catches.
+modules that are loaded late; uncaught errors.
 
 The only module of this room that touches the system. It creates and opens no folder by itself.
 """
@@ -74,7 +74,7 @@ class LazyModule:
 
 
 def report_uncaught(error: Exception) -> None:
-    """Reports an error that has nobody to catch it, as Python does where one ends a program."""
+    """Reports an error that no caller catches, as Python does where one ends a program."""
     sys.excepthook(type(error), error, error.__traceback__)
 
 

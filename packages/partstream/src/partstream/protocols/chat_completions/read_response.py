@@ -479,7 +479,7 @@ class ChatCompletionsStream(base.ChoicesReader):
 
     def _read_sources(self, chunk: JSONObject) -> None:
         """Reads `citations` and `search_results` of a chunk: Perplexity, xAI, Zhipu."""
-        for name in ("citations", "search_results"):  # the second has the titles of the first, or stands alone
+        for name in ("citations", "search_results"):  # the second has the titles of the first, or comes alone
             said = chunk.get(name)
             for one in said if isinstance(said, list) else ():
                 if url := one if isinstance(one, str) else identifier(one, "url"):
