@@ -54,6 +54,16 @@ UNREAD: list[tuple[str, dict[str, Any], list[str]]] = [
         ["store", "tools[].fileSearch"],
     ),
     (O, {"messages": [{"role": "user", "content": "Hi", "mood": "good"}]}, ["messages[].mood"]),
+    # What only another role may say.
+    (
+        C,
+        {"messages": [{"role": "user", "content": "Hi", "tool_calls": [{"id": "a"}], "reasoning_content": "hm"}]},
+        ["messages[].reasoning_content", "messages[].tool_calls"],
+    ),
+    (C, {"messages": [{"role": "assistant", "content": "Hi", "tool_call_id": "a"}]}, ["messages[].tool_call_id"]),
+    (C, {"messages": [{"role": "user", "content": "Hi", "tool_calls": [], "refusal": None}]}, []),
+    (C, _asked(stream_options={"include_usage": True, "chatty": True}), ["stream_options.chatty"]),
+    (O, {"messages": [{"role": "user", "content": "Hi", "thinking": "hm"}]}, ["messages[].thinking"]),
 ]
 
 

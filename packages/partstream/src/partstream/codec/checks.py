@@ -487,9 +487,10 @@ def places(table: Mapping[str, str]) -> Places:
 
     The path `choices[].delta` is that of the object, or of the objects in the list, in that field; the empty one is
     that of the whole, of which nothing is left out where the table has none. `content[text|thinking]` is that of
-    objects of these types, `[|text]` also of those without a type; one of another type is left out, because its reader
-    counts it. Blanks separate paths of the same row. In its text, `item=output[]` says that the object in a field is
-    like those at another path, and is named so, and `*` that the reader counts the other fields itself.
+    objects of these types or roles, `[|text]` also of those without a type; one of another type is
+    left out, because its reader counts it, unless the table has the path without types. Blanks separate paths of the
+    same row. In its text, `item=output[]` says that the object in a field is like those at another path, and is named
+    so, and `*` that the reader counts the other fields itself.
     """
     found: dict[str, dict[str, str | None]] = {}
     for path, said in ((path, said) for paths, said in table.items() for path in paths.split() or [""]):
@@ -543,9 +544,7 @@ def find_unread(
         shown = inner if path is not inner or not inner else f"{at}{name}[]" if is_list else f"{at}{name}"
         for one in value if is_list else (value,):
             if one.__class__ is dict:
-                kind = one.get("type")
-                typed = f"{path}[{DATE.sub('', str(kind))}]" if kind else f"{path}[]"
-                where = typed if typed in read else path
+                where = _place_of(one, path, read)
                 if where in read:
                     said = one if spelled is None else spelled(one)
                     find_unread(said, read, found, says, spelled, where, f"{shown}." if shown else "", kinds)
@@ -555,3 +554,11 @@ def find_unread(
 
 DATE: Final = re.compile(r"_\d{8}$")
 """The date at the end of a type."""
+
+
+def _place_of(one: dict[str, Any], path: str, read: Places) -> str:
+    if kind := one.get("type"):
+        typed = f"{path}[{DATE.sub('', str(kind))}]"
+    elif "role" not in one or (typed := f"{path}[{one['role']}]") not in read:
+        typed = f"{path}[]"
+    return typed if typed in read else path

@@ -305,7 +305,9 @@ _MARKS: Final = "cache_control prompt_cache_breakpoint"
 """Marks for the caches of a server: the writers of requests set their own."""
 _READ: Final = places(
     {
-        "messages[]": "role content name refusal audio tool_calls tool_call_id function_call parsed "
+        "messages[]": f"role content name {_MARKS}",
+        "messages[tool]": f"role content name tool_call_id {_MARKS}",
+        "messages[assistant]": "role content name refusal audio tool_calls function_call parsed "
         + " ".join((REASONING_DETAILS, THINKING_BLOCKS, EXTRA_CONTENT, _MARKS, *REASONING_FIELDS, *STATE_FIELDS)),
         f"messages[].content[{'|'.join(_OF_ASSISTANT)}]": f"type {' '.join(_OF_ASSISTANT)} {_MARKS}",
         "messages[].content[].image_url": "url detail",
@@ -315,6 +317,7 @@ _READ: Final = places(
         "messages[].content[].file": "file_data filename file_id",
         "messages[].function_call": "name arguments",
         f"{_OLDER}[]": "name description parameters",
+        "stream_options": "include_usage include_obfuscation",
         "messages[].tool_calls[|function|custom]": f"id type index function custom {EXTRA_CONTENT}",
         "messages[].tool_calls[].function": "name arguments parsed_arguments",
         "messages[].tool_calls[].custom": "name input",

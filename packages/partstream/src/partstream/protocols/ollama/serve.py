@@ -76,7 +76,9 @@ _READ_FIELDS: Final = frozenset({"model", "messages", "tools", "stream", "option
 
 _READ: Final = places(
     {
-        "messages[]": "role content thinking images tool_calls tool_name tool_call_id name",
+        "messages[]": "role content images",
+        "messages[tool]": "role content images tool_name tool_call_id name",
+        "messages[assistant]": "role content images thinking tool_calls",
         "messages[].tool_calls[|function]": "id type function",
         "messages[].tool_calls[].function": "index name arguments",
         "tools[|function]": "type function",
