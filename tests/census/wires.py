@@ -279,7 +279,6 @@ _ECHOED: Final = dict.fromkeys(
             "max_output_tokens",
             "max_tool_calls",
             "metadata",
-            "moderation*",
         ),
         *("parallel_tool_calls", "previous_response_id", "prompt*", "reasoning.*", "safety_identifier", "temperature"),
         *("text.*", "tool_choice*", "tools*", "top_logprobs", "top_p", "truncation", "user", "store"),

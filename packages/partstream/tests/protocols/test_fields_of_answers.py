@@ -65,9 +65,17 @@ STREAMS: dict[str, tuple[str, list[dict[str, Any]], tuple[str, ...]]] = {
                 "output_index": 0,
                 "annotation": {"type": "url_citation", "url": "https://a.example/", "tone": VALUE},
             },
-            {"type": "response.completed", "response": {"status": "completed", "output": [], "speed": VALUE}},
+            {
+                "type": "response.completed",
+                "response": {
+                    "status": "completed",
+                    "output": [],
+                    "speed": VALUE,
+                    "moderation": {"output": {"flagged": True}},  # a verdict, where the request has a wish
+                },
+            },
         ],
-        ("output[].phase", "tone", "output[].content[].annotations[].tone", "speed"),
+        ("output[].phase", "tone", "output[].content[].annotations[].tone", "speed", "moderation"),
     ),
     "what a block, a delta and a message say": (
         "anthropic-messages",

@@ -806,7 +806,7 @@ OpenResponsesStream.reads = places(
         " logprobs=output[].content[].logprobs[] delta text refusal arguments name code message param"
         # The response, and what it repeats of the request.
         " id object created_at completed_at status model output usage error incomplete_details access_programs"
-        " background conversation frequency_penalty instructions max_output_tokens max_tool_calls metadata moderation"
+        " background conversation frequency_penalty instructions max_output_tokens max_tool_calls metadata"
         " parallel_tool_calls presence_penalty previous_response_id prompt prompt_cache_key prompt_cache_retention"
         " prompt_cache_options reasoning safety_identifier store temperature tool_choice tools top_logprobs top_p"
         " truncation user service_tier",
