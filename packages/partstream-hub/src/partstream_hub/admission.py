@@ -61,6 +61,7 @@ _BYTES_OF_A_TOKEN: Final = 128 * 1024
 """The most bytes of a body for each token of its input: files in base64 have the most."""
 _MILLION: Final = 1_000_000
 _NO_FILES: Final = FileBound(0, "")
+_MOST_USABLE: Final = 64  # models of a caller that need not be looked for in the directory again
 _STEP: Final = 256  # the tokens of output that an answer reserves more at a time, where it has outrun its limit
 
 
@@ -83,13 +84,17 @@ class HubAdmission:
     def models_of(self, caller: Caller, models: Mapping[str, CataloguedModel]) -> Mapping[str, CataloguedModel]:
         """The models that a caller may use."""
         asking = self._hub.require(caller)
-        directory, key = asking.directory, asking.key
-        return {
-            name: model
-            for name, model in models.items()
-            if may_use(directory, key, name)
-            and (model.provider_name == ROUTES or not is_behind_a_route(model, directory.routes))
-        }
+        directory, key, usable = asking.directory, asking.key, asking.usable
+        if len(usable) > _MOST_USABLE:
+            usable.clear()
+        for name, model in models.items():
+            if (
+                usable.get(name) is not model
+                and may_use(directory, key, name)
+                and (model.provider_name == ROUTES or not is_behind_a_route(model, directory.routes))
+            ):
+                usable[name] = model
+        return {name: model for name, model in models.items() if usable.get(name) is model}
 
     async def admit(self, request: AnswerRequest) -> Admitted:
         """Admits a request, and reserves what it can take at most."""

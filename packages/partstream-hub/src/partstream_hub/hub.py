@@ -27,6 +27,7 @@ from partstream_hub.directory import UNLIMITED, AuditLevel, Directory, Key, may_
 from partstream_hub.store.values import StoreUnreachableError
 
 if TYPE_CHECKING:
+    from partstream.server.models import CataloguedModel
     from partstream_hub.directory import BudgetRule, Owner, Person, RateLimits
 
 # ---- Keys and codes ----
@@ -151,6 +152,7 @@ class DirectoryCaller:
     rules: tuple[BudgetRule, ...] = ()  # of the key, the person and the team
     limits: tuple[tuple[Owner, RateLimits], ...] = ()  # of those of them that have any
     audit: AuditLevel = AuditLevel.METADATA
+    usable: dict[str, CataloguedModel] = field(default_factory=dict)  # models that it may use, as far as it is known
 
 
 @dataclass(frozen=True, slots=True)
