@@ -29,10 +29,10 @@ from partstream.config import editing
 from partstream.config.table import configuration_file
 from partstream.errors import LanguageModelError
 from partstream.settings.kinds import ConfigurationError, PlainHttpError, shown_name
+from partstream.upstream.detection import open_upstream
 from partstream.upstream.endpoint import Secret, is_hub_key, presets
 from partstream.upstream.http_errors import says_path_is_missing
 from partstream.upstream.hub import base_url_of, hub_address, is_join_link, join, join_code, join_link
-from partstream.upstream.provider import open_models
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -267,8 +267,8 @@ class _Addition:
 
 async def _asked(gateway: GatewayConfiguration) -> tuple[list[str], Detected | None]:
     """The ids of the models that a server lists, and the protocol that was found; None where one is set."""
-    async with open_models(gateway) as (models, detected):
-        return [model.record.id for model in await models.offered()], detected
+    async with open_upstream(gateway) as upstream:
+        return [model.record.id for model in await upstream.models.offered()], upstream.detected
 
 
 def _new_name(name: str, taken: Sequence[str]) -> str:

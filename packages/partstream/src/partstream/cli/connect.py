@@ -192,13 +192,13 @@ def _server(
 async def _listed(root: str, token: Secret | None) -> list[ModelRecord]:
     from partstream.protocols.protocol import DEFAULT_PROTOCOL  # noqa: PLC0415 - with httpx2, which takes 0.1 s
     from partstream.upstream.configuration import GatewayConfiguration  # noqa: PLC0415
-    from partstream.upstream.provider import open_models  # noqa: PLC0415
+    from partstream.upstream.detection import open_upstream  # noqa: PLC0415
 
     configuration = GatewayConfiguration(
         f"{root}/v1", protocol=DEFAULT_PROTOCOL, api_key=token, allow_insecure_http=True, ledger=False
     )
-    async with open_models(configuration) as (models, _):
-        return [model.record for model in await models.offered()]
+    async with open_upstream(configuration) as upstream:
+        return [model.record for model in await upstream.models.offered()]
 
 
 def _chosen(records: Sequence[ModelRecord], model_id: str | None, *, may_ask_person: bool) -> ModelRecord:

@@ -26,7 +26,7 @@ from partstream.errors import LanguageModelError, PartstreamError
 from partstream.runtime.consumer import LanguageModels, offered_models
 from partstream.runtime.provider_files import default_name
 from partstream.upstream import model_information
-from partstream.upstream.provider import open_models
+from partstream.upstream.detection import open_upstream
 
 if TYPE_CHECKING:
     from decimal import Decimal
@@ -111,11 +111,11 @@ async def _listed(provider: LanguageModelChatProvider, vendor: str) -> Sequence[
 
 
 async def _offered(configuration: GatewayConfiguration, details: bool) -> Sequence[model_information.OfferedModel]:
-    async with waiting_for("list of models"), open_models(configuration) as (models, _):
-        await models.offered()
+    async with waiting_for("list of models"), open_upstream(configuration) as upstream:
+        await upstream.models.offered()
         if details:
-            await models.settle()
-        return await models.offered()
+            await upstream.models.settle()
+        return await upstream.models.offered()
 
 
 def _row(model: model_information.OfferedModel, settings: model_information.LimitSettings) -> dict[str, Any]:

@@ -39,7 +39,7 @@ from partstream.settings.known_servers import KNOWN_SERVERS, KnownServer, known_
 from partstream.settings.row import hidden_url
 from partstream.upstream import endpoint, http_errors
 from partstream.upstream.context import shared_task
-from partstream.upstream.discovery import FetchResponse, KeptFile, document_in, entries_of
+from partstream.upstream.discovery import FetchResponse, KeptFile, ModelList, document_in, entries_of
 from partstream.upstream.http import Connections, UpstreamHTTP
 
 if TYPE_CHECKING:
@@ -653,11 +653,13 @@ class Detector:
 
 @dataclass(frozen=True, slots=True)
 class OpenUpstream:
-    """An upstream whose protocol is known, and how it was found out; None where it is set."""
+    """An upstream whose protocol is known, the models that it lists, and how its protocol was found out; None where it
+    is set."""
 
     configuration: GatewayConfiguration
     http: UpstreamHTTP
     connections: Connections
+    models: ModelList
     detected: Detected | None
 
 
@@ -675,8 +677,10 @@ async def open_upstream(configuration: GatewayConfiguration) -> AsyncIterator[Op
     async with aclosing(Connections(configuration)) as connections:
         detected = await detect(configuration, connections) if configuration.is_detected else None
         known = configuration if detected is None else configuration.spoken(detected.protocol, detected.base_url)
+        http = UpstreamHTTP(known, connections)
         try:
-            yield OpenUpstream(known, UpstreamHTTP(known, connections), connections, detected)
+            async with aclosing(ModelList(known, http.fetch)) as models:
+                yield OpenUpstream(known, http, connections, models, detected)
         except UpstreamError as error:
             if detected is not None and not detected.is_certain:
                 error.advise(detected.advice)

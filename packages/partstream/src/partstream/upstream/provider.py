@@ -10,7 +10,7 @@ more if the finding is another one.
 from __future__ import annotations
 import logging
 from collections.abc import AsyncGenerator, Coroutine, Iterable, Sequence
-from contextlib import aclosing, asynccontextmanager, suppress
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -30,7 +30,6 @@ from partstream.upstream import http_errors
 from partstream.upstream.attempts import Asking, Attempts, Sending, carry_out, has_more_room, helps_another_model
 from partstream.upstream.configuration import CaptureMode, GatewayConfiguration, fingerprint_of
 from partstream.upstream.context import IS_ONE_ATTEMPT, current_capture, logging_from, run_here_until_cancelled
-from partstream.upstream.discovery import ModelList
 from partstream.upstream.forwarding import KeptReply, RawRequest
 from partstream.upstream.http import Connections, OutboundHTTPRequest
 from partstream.upstream.requests import ForwardingProgress, ModelCall, ModelRequest, RequestSender
@@ -432,19 +431,6 @@ class _Completing(_Answering):
 
     async def redetect(self, error: UpstreamError) -> Sending | None:
         return None
-
-
-@asynccontextmanager
-async def open_models(configuration: GatewayConfiguration) -> AsyncGenerator[tuple[ModelList, Detected | None], None]:
-    """The models of an upstream that is opened for them alone, and what was found out of its protocol, which is None
-    where one is set; raises as :func:`~partstream.upstream.detection.open_upstream`."""
-    from partstream.upstream.detection import open_upstream  # noqa: PLC0415 - answers do without it
-
-    async with (
-        open_upstream(configuration) as upstream,
-        aclosing(ModelList(upstream.configuration, upstream.http.fetch)) as models,
-    ):
-        yield models, upstream.detected
 
 
 # ---- What a list of models shows of the upstream as a whole ----

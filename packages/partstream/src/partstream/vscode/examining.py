@@ -166,14 +166,14 @@ async def try_server(configuration: Mapping[str, Any], surroundings: GatewaySurr
 
 async def _asked(gateway: GatewayConfiguration) -> Trial:
     """What the server says when it is asked for its models."""
-    from partstream.upstream.provider import open_models  # noqa: PLC0415 - with httpx2, which takes 0.1 s
+    from partstream.upstream.detection import open_upstream  # noqa: PLC0415 - with httpx2, which takes 0.1 s
 
     result: Trial = {"models": []}
     try:
-        async with open_models(gateway) as (models, found):
-            if found is not None and found.is_certain:
+        async with open_upstream(gateway) as upstream:
+            if (found := upstream.detected) is not None and found.is_certain:
                 result["spoken"] = {"protocol": found.title, "baseUrl": found.shown_url, "reason": found.reason}
-            result["models"] = [_tried(model) for model in await _with_details(models)]
+            result["models"] = [_tried(model) for model in await _with_details(upstream.models)]
     except (LanguageModelError, ConfigurationError) as error:
         has_no_list = "spoken" in result and isinstance(error, UpstreamHTTPError) and error.http_status in NOT_THERE
         result["problem"] = {"kind": "list" if has_no_list else problem_kind(error), "message": str(error)}
