@@ -41,7 +41,7 @@ KEPT = {
         {"text-embedding-nomic-embed-text-v1.5"},
     ),
     "Ollama": (OLLAMA_TAGS, {"Ollama"}, ["llama3.2:latest", "nomic-embed-text:latest"], set()),
-    "vLLM": (VLLM, {"vLLM"}, ["meta-llama/Llama-3.3-70B-Instruct"], set()),
+    "vLLM": (VLLM, {"bare"}, ["meta-llama/Llama-3.3-70B-Instruct"], set()),
     "a list alone": ([{"id": "a"}, {"id": "b", "type": "chat"}], {"bare"}, ["a", "b"], set()),
     "no models": ({"object": "list", "data": None}, set(), [], set()),
 }

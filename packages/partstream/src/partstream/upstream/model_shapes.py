@@ -77,10 +77,13 @@ class Fields:
                 return Fact(count, self.source, path)
         return None
 
-    def boolean(self, path: str) -> Fact[bool] | None:
-        """The boolean in a field, or None."""
-        value = self._read(path, lambda value: value if isinstance(value, bool) else None, "true or false")
-        return None if value is None else Fact(value, self.source, path)
+    def boolean(self, *paths: str) -> Fact[bool] | None:
+        """The boolean in the first of the fields that holds one, or None."""
+        for path in paths:
+            value = self._read(path, lambda value: value if isinstance(value, bool) else None, "true or false")
+            if value is not None:
+                return Fact(value, self.source, path)
+        return None
 
     def words(self, path: str) -> tuple[str, ...] | None:
         """The strings of a list, in lower case; None without a list, which differs from an empty list."""
@@ -175,9 +178,10 @@ def _answers_with_text(fields: Fields) -> bool:
     return words is None or "text" in words
 
 
-def _is_no_other_type(fields: Fields) -> bool:
-    """Whether no field declares another kind of model; also true for entries without a type."""
-    return not fields.says("type", *_NO_LANGUAGE_MODELS) and _answers_with_text(fields)
+def _may_chat(fields: Fields) -> bool:
+    """Whether no field declares another kind of model, or one that does not answer."""
+    is_off = fields.says("active", False) or fields.says("supports_chat", False)
+    return not is_off and not fields.says("type", *_NO_LANGUAGE_MODELS) and _answers_with_text(fields)
 
 
 Read: TypeAlias = "str | Callable[[Fields], Any]"
@@ -225,7 +229,7 @@ class Shape:
     name: str
     fits: Callable[[Fields], bool]
     facts: Facts
-    is_language: Callable[[Fields], bool] = _is_no_other_type
+    is_language: Callable[[Fields], bool] = _may_chat
     id_fields: tuple[str, ...] = ("id",)
     details: Details | None = None
     id_prefix: str = ""
@@ -260,10 +264,23 @@ def _efforts(fields: Fields) -> Fact[tuple[str, ...]] | None:
 
 
 _PARAMETERS: Final[Mapping[str, Read]] = {
-    "tool_calling": _word("supported_parameters", "tools"),
-    "reasoning": _word("supported_parameters", "reasoning", "include_reasoning", "reasoning_effort"),
+    "tool_calling": lambda one: one.boolean("supports_tools") or one.has_word("supported_parameters", "tools"),
+    "reasoning": lambda one: (
+        one.boolean("supports_reasoning")
+        or one.has_word("supported_parameters", "reasoning", "include_reasoning", "reasoning_effort")
+    ),
     "reasoning_efforts": _efforts,
 }
+_PLAIN: Final[Mapping[str, Read]] = {
+    "name": "display_name name",
+    "description": "description",
+    "context_window": "context_window context_length max_context_length max_model_len",
+    "max_input_tokens": "max_input_tokens",
+    "max_output_tokens": "max_completion_tokens max_output_tokens",
+    "image_input": "supports_image_in supports_image_input",
+    **_PARAMETERS,
+}
+"""The fields with clear names: each server that has one means the same by it."""
 
 _SEES: Final = _word("architecture.input_modalities", "image")
 
@@ -653,21 +670,14 @@ SHAPES: Final[tuple[Shape, ...]] = (
         "Mistral",
         _has_all("capabilities.completion_chat"),
         {
+            **_PLAIN,
             # A model is listed under each of its aliases, always with its own name: they would look all the same.
             "name": lambda fields: name if (name := fields.text("name")) == fields.text("id") else None,
-            "description": "description",
-            "context_window": "max_context_length",
             "tool_calling": "capabilities/function_calling",
             "image_input": "capabilities/vision",
             "reasoning": "capabilities/reasoning",
         },
         _says("capabilities.completion_chat", True, None),
-    ),
-    # platform.kimi.ai, "List models"
-    Shape(
-        "Moonshot",
-        _has_any("supports_image_in", "supports_reasoning"),
-        {"context_window": "context_length", "image_input": "supports_image_in", "reasoning": "supports_reasoning"},
     ),
     # LiteLLM's proxy, `GET /model/info`: BerriAI/litellm, docs/my-website/docs/proxy/model_management
     Shape(
@@ -694,25 +704,10 @@ SHAPES: Final[tuple[Shape, ...]] = (
         "Together",
         _has_any("pricing.hourly", "pricing.finetune"),
         {
-            "name": "display_name",
+            **_PLAIN,
             "creator": "organization",
-            "context_window": "context_length",
             "pricing": _prices("pricing", "input", "output", "cached_input", unit=_A_MILLION),
         },
-    ),
-    # console.groq.com/docs/api-reference, "List models"
-    Shape(
-        "Groq",
-        _has_all("active", "context_window"),
-        {"context_window": "context_window", "max_output_tokens": "max_completion_tokens"},
-        _says("active", True, None),
-    ),
-    # docs.fireworks.ai, "List models"
-    Shape(
-        "Fireworks",
-        _has_any("supports_chat"),
-        {"context_window": "context_length", "tool_calling": "supports_tools", "image_input": "supports_image_input"},
-        _says("supports_chat", True, None),
     ),
     # huggingface.co/docs/inference-providers
     Shape("Hugging Face", lambda fields: bool(fields.objects("providers")), _hugging_face, _answers_with_text),
@@ -759,8 +754,7 @@ SHAPES: Final[tuple[Shape, ...]] = (
         "OpenRouter",
         _has_any("top_provider", "architecture.input_modalities", "architecture.modality"),
         {
-            "name": "name",
-            "description": "description",
+            **_PLAIN,
             # The endpoint may accept less than the model could.
             "context_window": lambda fields: _least(
                 fields.tokens("context_length"), fields.tokens("top_provider.context_length")
@@ -768,7 +762,6 @@ SHAPES: Final[tuple[Shape, ...]] = (
             "max_output_tokens": "top_provider.max_completion_tokens",
             "pricing": _prices("pricing", "prompt", "completion", "input_cache_read", "input_cache_write"),
             "image_input": _SEES,
-            **_PARAMETERS,
         },
         details=ENDPOINTS,
     ),
@@ -792,18 +785,7 @@ SHAPES: Final[tuple[Shape, ...]] = (
         ("model", "name"),
         OLLAMA_SHOW,
     ),
-    Shape("vLLM", _has_all("max_model_len"), {"context_window": "max_model_len"}),
-    # OpenAI's list has id and owner; other servers add one or two fields with clear names.
-    Shape(
-        "bare",
-        lambda _: True,
-        {
-            "name": "display_name name",
-            "description": "description",
-            "context_window": "context_window context_length max_context_length",
-            "max_input_tokens": "max_input_tokens",
-            "max_output_tokens": "max_completion_tokens max_output_tokens",
-            **_PARAMETERS,
-        },
-    ),
+    # OpenAI's list has id and owner; other servers add fields with clear names: vLLM, Groq ("List models" in
+    # console.groq.com/docs/api-reference), Fireworks (docs.fireworks.ai), Moonshot (platform.kimi.ai).
+    Shape("bare", lambda _: True, _PLAIN),
 )
