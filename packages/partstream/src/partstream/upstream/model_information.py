@@ -8,9 +8,8 @@ An id is parsed into creator, family and version. The family is the name with it
 `gpt-4.1`, `claude-sonnet-4.5`. Copilot chooses its prompts and edit tools by the beginning of the family, and tokens
 are counted by family, so two generations are two families. The version is the snapshot: a date, `latest`, `preview`.
 
-A limit follows from the server's declarations by a named policy. Reasoning is part of an answer's output: the output
-limits of OpenAI (`max_output_tokens`), Anthropic (`max_tokens`, which has to exceed `budget_tokens`) and Google
-(`maxOutputTokens`) include it. A setting serves servers that count reasoning in addition to the output.
+A limit follows from the server's declarations by a named policy. Reasoning is part of an answer's output: the limits
+of OpenAI (`max_output_tokens`), Anthropic (`max_tokens`) and Google (`maxOutputTokens`) include it.
 """
 
 from __future__ import annotations

@@ -6,12 +6,11 @@ exception, because its list does not mention tools and images, and the source of
 is a row here and a list in the tests. Some servers give more details of one model on request (`Details`), and Ollama
 lists which models it has loaded, and with which windows.
 
-Servers deviate in every field: in the name of the context window, in the unit of prices (dollars per token, dollars per
-million tokens, xAI's cents per 100 million tokens), in lists of abilities by word, by flag or by object. Sources:
-Anthropic's `GET /v1/models` (docs/wires/anthropic-messages.md#models-and-counting), whose abilities are objects with
-`supported`; Google's `GET /v1beta/models` (docs/wires/gemini.md#models-and-counting); llama.cpp's
-tools/server/README.md (`GET /v1/models`, `GET /props`, router mode); Ollama's `GET /api/tags`, `POST /api/show` and
-`GET /api/ps`; the comment of each other row.
+Servers deviate in every field: in the name of the context window, in the unit of prices, in lists of abilities by word,
+by flag or by object. Sources: Anthropic's `GET /v1/models` (docs/wires/anthropic-messages.md#models-and-counting),
+Google's `GET /v1beta/models` (docs/wires/gemini.md#models-and-counting); llama.cpp's tools/server/README.md
+(`GET /v1/models`, `GET /props`, router mode); Ollama's `GET /api/tags`, `POST /api/show` and `GET /api/ps`; the comment
+of each other row.
 """
 
 from __future__ import annotations
