@@ -77,8 +77,7 @@ class ModelList:
     """The models of one upstream; serves any number of callers on one event loop.
 
     Args:
-        on_change: Called when the records differ from the last result of :meth:`records`; not called for a change that
-            a waiting caller gets anyway.
+        on_change: Called when the records differ from those that were known; the first ones are waited for.
     """
 
     def __init__(
@@ -111,7 +110,6 @@ class ModelList:
             model.id: ModelCapabilities(max_output_tokens=model.max_output_tokens) for model in configuration.models
         }
         self._next_refresh = 0.0
-        self._waiting = 0
         self._listing: asyncio.Task[None] | None = None
         self._asking: asyncio.Task[None] | None = None
 
@@ -187,11 +185,7 @@ class ModelList:
                 upstream has refused the key.
         """
         if self._records is None:
-            self._waiting += 1
-            try:
-                await asyncio.shield(self._refreshing())
-            finally:
-                self._waiting -= 1
+            await asyncio.shield(self._refreshing())
         if not 0 <= self._next_refresh - self._clock() <= _LIST_SECONDS:
             self._refreshing()
         return self._records or ()
@@ -223,7 +217,7 @@ class ModelList:
         return answers
 
     def _log_failure(self, task: asyncio.Task[None]) -> None:
-        if task.cancelled() or (error := task.exception()) is None or self._waiting:  # who waits gets the error
+        if task.cancelled() or (error := task.exception()) is None or self._records is None:  # who waits gets it
             return
         if str(error) != self._said_failure:
             self._said_failure = str(error)
@@ -279,7 +273,7 @@ class ModelList:
             self._asking.cancel()  # it would ask more about what is not known any more
         if self._cache is not None:
             await asyncio.to_thread(self._cache.remove)
-        if was_known and not self._waiting:
+        if was_known:
             self._on_change()
 
     def _compose(self, answers: Mapping[str, CachedAnswer]) -> Composition:
@@ -349,8 +343,8 @@ class ModelList:
         return CachedAnswer(joined_pages(pages), self._clock())
 
     def _publish(self, records: tuple[ModelRecord, ...]) -> None:
-        is_other, self._records = records != self._records, records
-        if is_other and not self._waiting:
+        before, self._records = self._records, records
+        if before is not None and before != records:
             self._on_change()
 
 
