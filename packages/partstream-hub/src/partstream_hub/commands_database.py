@@ -11,7 +11,6 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime
-from types import MappingProxyType
 from typing import Any, Final
 
 import click
@@ -36,8 +35,6 @@ _LONGEST: Final = 80
 
 # ---- A hub for an administrator ----
 
-_NO_FIELDS: Final[configuration.Fields] = MappingProxyType({})
-
 
 @dataclass(frozen=True, slots=True)
 class Administration:
@@ -57,13 +54,13 @@ class Administration:
         return self.store.change(changes, self.by, version) if changes else version
 
     def add_key(
-        self, person: str, label: str = "", expires_at: float | None = None, fields: configuration.Fields = _NO_FIELDS
+        self, person: str, label: str = "", expires_at: float | None = None, fields: configuration.Fields | None = None
     ) -> tuple[Key, Secret]:
         """Makes a key for a person, which may have limits of its own: the key as it is kept, and the key itself, which
         cannot be shown again."""
-        made, directory = new_key(), self.directory()
+        made, fields = new_key(), fields or {}
         key = configuration.limited(Key(made.id, made.digest, person, label, expires_at=expires_at), fields)
-        budgets = configuration.budget_changes(Owner(OwnerKind.KEY, key.id), fields, directory)
+        budgets = configuration.budget_changes(Owner(OwnerKind.KEY, key.id), fields, self.directory())
         self.store.change([key, *budgets], self.by)
         return key, made.secret
 

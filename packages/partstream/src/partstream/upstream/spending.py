@@ -233,7 +233,7 @@ class SpendingFile:
         if limits.budget is None:
             return None
         with self._transaction() as connection:
-            return self._standing(connection, limits, parsed_budget(limits.budget), upstream)
+            return self._standing(connection, limits, upstream)
 
     def close(self) -> None:
         """Closes the file; what is still reserved is charged in full, here or by another process."""
@@ -254,30 +254,25 @@ class SpendingFile:
     def _begin(self, limits: Limits, upstream: str, bound: Taken) -> Verdict:
         with self._transaction() as connection:
             now = self._clock()
-            most = limits.parallel_requests
-            if most is not None:
+            if (most := limits.parallel_requests) is not None:
                 query = "SELECT count(*) FROM running WHERE upstream = ?"
                 (running,) = connection.execute(query, (upstream,)).fetchone()
                 if running >= most:
-                    return errors.RateReachedError(
-                        "parallelRequests", most, f"{running} of {most} parallel requests are running"
-                    )
-            most = limits.requests_per_minute
-            if most is not None:
+                    reason = f"{running} of {most} parallel requests are running"
+                    return errors.RateReachedError("parallelRequests", most, reason)
+            if (most := limits.requests_per_minute) is not None:
                 query = "SELECT time FROM asked WHERE upstream = ? ORDER BY time DESC LIMIT 1 OFFSET ?"
                 if (first := connection.execute(query, (upstream, most - 1)).fetchone()) is not None:
                     reason, wait = f"{most} of {most} requests a minute were sent", first[0] + _MINUTE - now
                     return errors.RateReachedError("requestsPerMinute", most, reason, max(0.001, wait))
             if limits.budget is not None:
-                standing = self._standing(connection, limits, parsed_budget(limits.budget), upstream)
-                if standing.spent + standing.reserved >= standing.budget.limit:
-                    budget, resets_at = standing.budget, standing.resets_at
-                    is_spent = standing.spent >= budget.limit
+                budget, owner, spent, reserved, _, resets_at = self._standing(connection, limits, upstream)
+                if spent + reserved >= budget.limit:
                     return errors.BudgetReachedError(
-                        standing.owner,
+                        owner,
                         budget_text(budget),
-                        amount_text(budget.unit, standing.spent),
-                        "" if is_spent else amount_text(budget.unit, standing.reserved),
+                        amount_text(budget.unit, spent),
+                        "" if spent >= budget.limit else amount_text(budget.unit, reserved),
                         resets_at,
                         f"{datetime.fromtimestamp(resets_at, UTC).astimezone():%Y-%m-%d at %H:%M}",
                     )
@@ -288,9 +283,8 @@ class SpendingFile:
                 connection.execute("INSERT INTO asked VALUES (?, ?)", (upstream, now))
             return begun
 
-    def _standing(
-        self, connection: sqlite3.Connection, limits: Limits, budget: BudgetAmount, upstream: str
-    ) -> Standing:
+    def _standing(self, connection: sqlite3.Connection, limits: Limits, upstream: str) -> Standing:
+        budget = parsed_budget(limits.budget or "")
         starts_at, ends_at = span_at(budget.period, None, self._clock())
         column = "nanodollars" if budget.unit is BudgetUnit.MONEY else "tokens"
         of, own = (" AND upstream = ?", (upstream,)) if limits.owner else ("", ())
