@@ -303,7 +303,7 @@ def _put_entry(
     if unset == () and all(one in (None, ()) for one in options.values()):
         raise click.UsageError("nothing to change: give an option, or --unset FIELD")
     if not (expected := configuration.expected_name(section)).fits(name):
-        raise click.UsageError(f"NAME: got {shown_argument(name)}, expected {expected.description}")
+        raise click.UsageError(str(configuration.FaultError("NAME", name, expected.description)))
     identity = configuration.EntryId(section, name)
     with hub_database() as hub:
         directory = hub.directory()

@@ -193,6 +193,7 @@ def test_a_join_link_is_printed_once_and_its_code_gives_one_key(people: Commands
     [
         ("add person ana", "there is a person ana already; `partstream hub set person ana` changes it"),
         ("add person a/b", "NAME: got 'a/b', expected a name of letters, digits and"),
+        ("add person sk-ant-0123456789abcdef0123/x", "NAME: got ***, expected a name of letters, digits and"),
         ("add person cy --team labs", "--team: there is no team 'labs'; did you mean lab?"),
         ("set person ana --team labs", "--team: there is no team 'labs'; did you mean lab?"),
         ("add person cy --budget 5", "--budget: got '5', expected a budget such as \"5 USD/day\""),
