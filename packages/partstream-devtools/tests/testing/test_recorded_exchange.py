@@ -182,6 +182,20 @@ def test_headers_that_http_cannot_carry_are_left_out() -> None:
     assert head.headers == (("x-d", "ok"),)
 
 
+@one_test_for(
+    ("name", "value", "shown"),
+    [("x c", "1", None), ("", "1", None), ("x-e: 1", "2", None), ("(x)", "1", None), ("x-g", " 1 ", "1")],
+)
+def test_a_header_field_that_http_has_no_name_for_keeps_no_answer_back(
+    name: str, value: str, shown: str | None
+) -> None:
+    async def check(upstream, client):
+        reply = await client.post("/responses", json=body())
+        assert (reply.status_code, reply.content, reply.headers.get(name)) == (200, BODY, shown)
+
+    run(check, replay=[recorded(head=replace(HEAD, headers=(*HEAD.headers, (name, value))))], replay_pace=0.0)
+
+
 def test_a_recording_of_a_stranger_leads_no_client_to_a_server_of_theirs() -> None:
     asked: list[bytes] = []
 

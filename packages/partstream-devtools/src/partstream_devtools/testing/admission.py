@@ -56,6 +56,8 @@ _OF_THE_CONNECTION: Final = frozenset(
 )
 """Header fields that the connection of a replay has of its own, that belong to the person who was answered, or by which
 a recording of a stranger would lead a client, with its key, to a server of theirs."""
+_FIELD_NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+"""A token of RFC 9110 section 5.6.2: HTTP carries no other name, and a recording of a stranger may hold anything."""
 _NO_BODY: Final = frozenset({204, 205, 304})
 _OUR_LIMIT: Final = "UpstreamTimeoutError"
 """The error of a client that waited no longer: its server said nothing."""
@@ -81,11 +83,12 @@ def _steps(exchange: RecordedExchange, pace: float) -> Iterator[causes.Step]:
     if end.how is not HowEnded.NO_RESPONSE:
         yield from _until(None if head is None else head.at, start, pace)
         headers = tuple(
-            (name, value)
+            (name, value.strip())
             for name, value in (() if head is None else head.headers)
             if not (name.lower() in _OF_THE_CONNECTION or name.lower().startswith("access-control-"))
-            and _is_sendable(name)
-            and _is_sendable(value)
+            and _FIELD_NAME.fullmatch(name)
+            and value.isprintable()
+            and value.isascii()
         )
         yield causes.Head(status if 200 <= status <= 999 else 502, headers)  # others begin no answer
     content = _content_of(exchange)
@@ -103,11 +106,6 @@ def _steps(exchange: RecordedExchange, pace: float) -> Iterator[causes.Step]:
 def _until(at: int | None, start: int, pace: float) -> Iterator[causes.Step]:
     if at is not None and pace and at > start:
         yield causes.Until((at - start) / _NANOSECONDS / pace)
-
-
-def _is_sendable(text: str) -> bool:
-    """Whether HTTP can carry a text: a recording from a stranger may hold anything."""
-    return text.isprintable() and text.isascii()
 
 
 # ---- Recorded streams ----
