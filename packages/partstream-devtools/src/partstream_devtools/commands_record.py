@@ -23,7 +23,7 @@ from partstream.cli.options import UnusableConfigurationError
 from partstream.cli.program import program
 from partstream.cli.terminal import echo_while_read
 from partstream.codec.system import DATA, make_private_folder
-from partstream.codec.text import counted
+from partstream.codec.text import counted, on_one_line
 from partstream.errors import CallerError
 from partstream_devtools.bundles.exchange import HowEnded
 from partstream_devtools.recordings import check_new_file
@@ -108,7 +108,7 @@ def line_of(facts: AnswerFacts) -> str:
         said.append("contract kept" if not facts.broken else f"{counted(facts.broken, 'rule')} broken")
     if facts.error:
         said.append(facts.error)
-    return f"{' '.join(words)} {', '.join(said)}"
+    return on_one_line(f"{' '.join(words)} {', '.join(said)}")
 
 
 def _reason(error: Exception) -> str:

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import httpx2
 import pytest
 
 import partstream.cli
@@ -280,6 +281,27 @@ def test_what_a_server_says_begins_no_finding(is_terminal: bool, tmp_path: Path)
                 shown = (await call(*words, **settings)).output
         assert "forged" in shown
         assert not begins_a_line(shown)
+
+    run(test())
+
+
+def test_what_a_server_says_begins_no_line_of_the_recorder(tmp_path: Path):
+    async def test() -> None:
+        refusal = document(400, json.dumps({"error": {"message": FORGED}}).encode())
+        async with server_of(refusal) as (url, _), httpx2.AsyncClient() as client:
+            process = await start("record", "--to", url, "--port", "0", PARTSTREAM_DATA=str(tmp_path))
+            try:
+                async with asyncio.timeout(30):
+                    await process.stdout.readline()
+                    base_url = (await process.stdout.readline()).decode().split(" to ")[1].split(";")[0]
+                    await process.stdout.readline()
+                    await client.post(f"{base_url}/responses", json={"model": "m", "input": "hi"})
+                    said = (await process.stdout.readline()).decode()
+            finally:
+                process.terminate()
+                ended = await end(process, None)
+        assert "forged" in said
+        assert not begins_a_line(said + ended.output)
 
     run(test())
 

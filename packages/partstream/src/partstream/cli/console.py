@@ -31,7 +31,7 @@ from rich.text import Text
 
 from partstream.cli.terminal import ungated
 from partstream.codec.system import CACHE, make_private_folder, replace_file
-from partstream.codec.text import visible
+from partstream.codec.text import on_one_line, visible
 from partstream.lm import parts
 from partstream.lm.outputs import Finish, StreamOutput, Unmapped
 from partstream.settings.kinds import ConfigurationError, shown_name
@@ -128,7 +128,7 @@ def print_hanging(console: Console, head: Text, body: str, style: str = "") -> N
     if not console.is_terminal:
         console.print(head + Text(body, style), soft_wrap=True)
         return
-    wrap, body = WordWrap(max(1, console.width - head.cell_len)), body.replace("\n", _LINE_END.plain)
+    wrap, body = WordWrap(max(1, console.width - head.cell_len)), on_one_line(body)
     lines = (wrap.feed(body) + wrap.flush()).splitlines()
     if lines and head.cell_len + cell_len(lines[0]) <= console.width:
         console.print(head + Text(lines.pop(0), style), soft_wrap=True)
@@ -139,7 +139,7 @@ def print_hanging(console: Console, head: Text, body: str, style: str = "") -> N
         console.print(Text(" " * indent + line, style), soft_wrap=True)
 
 
-_LINE_END: Final = Text("\\u000a")  # as the escapes of `visible`
+_LINE_END: Final = Text(on_one_line("\n"))
 
 
 class _CommandConsole(Console):

@@ -105,6 +105,11 @@ def visible(text: str) -> str:
     return text if is_plain else _HIDDEN.sub(_escaped, text)
 
 
+def on_one_line(text: str) -> str:
+    """The text with its line ends as such escapes too: what others say begins no line of a report."""
+    return text.replace("\n", "\\u000a")
+
+
 def visible_record(text: str) -> str:
     """The text of one record of a log: lines after the first are indented, so that none looks like another record."""
     return "\n    ".join(visible(text).replace("\r\n", "\n").split("\n"))
