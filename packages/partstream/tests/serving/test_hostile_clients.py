@@ -336,6 +336,18 @@ FRAMES = {
 }
 
 
+def test_a_socket_that_is_refused_leaves_no_line_in_the_log(server, caplog):
+    for headers in ((), (b"Authorization: Bearer wrong",), (b"Origin: https://evil.example",)):
+        with socket.create_connection(("127.0.0.1", server.port), SECONDS) as own:
+            own.sendall(request(b"GET " + SOCKET, *headers, *UPGRADE))
+            said = b""
+            while piece := own.recv(1 << 16):
+                said += piece
+        assert said.startswith(b"HTTP/1.1 401")
+    assert _is_well(server)
+    assert not caplog.records, "who has no key could fill the disk with them"
+
+
 def test_what_a_socket_cannot_use_is_an_error_and_the_socket_goes_on(server):
     with _socket(server, Authorization=f"Bearer {TOKEN}") as client:
         for name, frame in FRAMES.items():

@@ -213,6 +213,11 @@ def _socket_class() -> type[asyncio.Protocol]:  # noqa: C901 - the methods of on
                     return
             super().send_receive_event_to_app()
 
+        async def send(self, message: Any) -> None:
+            await super().send(message)
+            if message["type"] == "websocket.http.response.body":
+                self.handshake_complete = True  # refused: uvicorn would log each as a fault of the application
+
         def handle_ping(self) -> None:
             if self.writable.is_set():
                 super().handle_ping()
