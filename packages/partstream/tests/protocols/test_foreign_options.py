@@ -251,6 +251,15 @@ def test_a_description_of_the_form_of_an_answer_is_in_its_schema_where_nothing_e
     assert _sent(asked, "ollama")["format"] == held
 
 
+@one_test_for("wire", [RESPONSES, MESSAGES, GEMINI, "ollama"])
+def test_an_option_whose_value_means_nothing_is_named(wire: str) -> None:
+    corner = PROTOCOLS[wire].write_request
+    assert corner is not None
+    options = RequestOptions(model_options={"reasoning_effort": 7, "temperature": 0.5})
+    prepared = prepare(Origin("", "m"), (ChatMessage.user("Hi"),), options, SETTINGS)
+    assert [name for note in corner().notes(prepared.whole) for name in note.dropped] == ["reasoning_effort"]
+
+
 def test_a_window_that_no_field_takes_is_named() -> None:
     options = RequestOptions((), ToolMode.AUTO, {ASKED_IN: "ollama"}, {"contextSize": 8192})
     for wire, dropped in ((CHAT, ["options.num_ctx"]), ("ollama", [])):

@@ -309,7 +309,9 @@ def chosen_options(
     for name, option, value in _asked(options, rules, is_foreign=is_foreign):
         if option is not None and option in rules.places and not (is_foreign and option in rules.only_own - takes):
             if not (place := rules.places[option]):
-                elsewhere |= {option: value} if type(value) is _TYPES.get(option, type(value)) else {}
+                is_fit = type(value) is _TYPES.get(option, type(value))
+                elsewhere |= {option: value} if is_fit else {}
+                lost += [] if is_fit or value is None else [name]
             elif option is Option.STOP and rules.lists_stops and isinstance(value, str):
                 _put(fields, place, [value])
             else:
