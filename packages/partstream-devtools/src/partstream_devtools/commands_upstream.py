@@ -29,12 +29,7 @@ from partstream_devtools.testing.replaying import Outcome, ServedExchange
 from partstream_devtools.testing.scripted_model import SCENARIOS
 from partstream_devtools.testing.upstream import ReplayUpstream
 
-_STYLES = {
-    Outcome.WHOLE: "green",
-    Outcome.CUT: "yellow",
-    Outcome.CLIENT_CLOSED: "cyan",
-    Outcome.STOPPED: "dim",
-}
+_STYLES = {Outcome.WHOLE: "green", Outcome.CUT: "yellow", Outcome.CLIENT_CLOSED: "cyan", Outcome.STOPPED: "dim"}
 
 _HELP = f"""Serve scenarios and recordings as a model server on loopback.
 

@@ -278,10 +278,7 @@ PARTS: Final = "parts.jsonl"
 NUMBERED: Final = re.compile(r"(exchanges|answers)/([0-9]{3,9})/([a-z.]+)")
 """The name of a file that belongs to an exchange or to an answer."""
 
-END_OF_NAMES: Final = {
-    "exchanges": frozenset({EXCHANGE, REQUEST, HEAD, CHUNKS}),
-    "answers": frozenset({ANSWER, PARTS}),
-}
+END_OF_NAMES: Final = {"exchanges": frozenset({EXCHANGE, REQUEST, HEAD, CHUNKS}), "answers": frozenset({ANSWER, PARTS})}
 """The files that a folder of each kind may have."""
 
 

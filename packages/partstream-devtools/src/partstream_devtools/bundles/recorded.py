@@ -31,13 +31,7 @@ from partstream.protocols.reader import StreamReader
 from partstream.protocols.serve import MODEL, WireRequest, fits_path, literal_size
 from partstream.upstream.http_errors import content_type_error, http_error
 from partstream_devtools.bundles.exchange import HowEnded, RecordedAnswer, RecordedError, RecordedExchange
-from partstream_devtools.recorded_stream import (
-    RecordingError,
-    as_stream,
-    named_protocol,
-    read_recording,
-    wire_of,
-)
+from partstream_devtools.recorded_stream import RecordingError, as_stream, named_protocol, read_recording, wire_of
 
 if TYPE_CHECKING:
     from partstream.lm.outputs import InboundRequest

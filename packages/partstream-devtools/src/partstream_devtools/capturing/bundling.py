@@ -189,10 +189,7 @@ class RecordingFolder:
     """The folder of recordings, by default in the user's data folder; holds at most 30 days and 200 MB."""
 
     def __init__(
-        self,
-        folder: Path | None = None,
-        limits: FileLimits = _LIMITS,
-        clock: Callable[[], float] = time.time,
+        self, folder: Path | None = None, limits: FileLimits = _LIMITS, clock: Callable[[], float] = time.time
     ) -> None:
         self._folder = BoundedFolder(folder or DATA.path() / _FOLDER, _NAMES, limits, clock)
         self._clock = clock

@@ -65,11 +65,7 @@ class CaptureSocket:
     """
 
     def __init__(
-        self,
-        answers: LastAnswers,
-        source: str,
-        versions: Mapping[str, str] | None = None,
-        folder: Path | None = None,
+        self, answers: LastAnswers, source: str, versions: Mapping[str, str] | None = None, folder: Path | None = None
     ) -> None:
         self._answers = answers
         self._source = source

@@ -31,15 +31,7 @@ from partstream.codec.redaction import Redactor
 from partstream.errors import CallerError, to_install
 from partstream_devtools.conformance.checks import CONTRACT_VERSION, REQUIREMENTS, Breach
 from partstream_devtools.conformance.driver import Provocation
-from partstream_devtools.conformance.exercises import (
-    GENERATED,
-    JUDGED,
-    Exercise,
-    Exercised,
-    Relation,
-    perform,
-    shrink,
-)
+from partstream_devtools.conformance.exercises import GENERATED, JUDGED, Exercise, Exercised, Relation, perform, shrink
 from partstream_devtools.conformance.report import Baseline, CheckResult, KitFileError, Report, Verdict
 from partstream_devtools.conformance.running import Opening, Results
 from partstream_devtools.conformance.scenarios import all_rows, check_ids

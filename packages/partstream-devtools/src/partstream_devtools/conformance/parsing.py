@@ -227,13 +227,7 @@ class ParserReport:
         """What is compared with the expected outcome of a recording."""
         calls = [{"name": name, "input": arguments} for _, name, arguments in self.calls]
         tokens = None if self.tokens is None else list(self.tokens)
-        return {
-            "text": self.text,
-            "thinking": self.thinking,
-            "calls": calls,
-            "tokens": tokens,
-            "failed": self.failed,
-        }
+        return {"text": self.text, "thinking": self.thinking, "calls": calls, "tokens": tokens, "failed": self.failed}
 
 
 async def told_of(parser: Parser, pieces: Sequence[bytes]) -> ParserReport:

@@ -33,25 +33,9 @@ from partstream.lm.parts import TextPart, ThinkingPart, ToolCallPart, ToolResult
 from partstream.lm.provider import LanguageModelChatInformation, LanguageModelChatProvider
 from partstream.protocols.protocol import PROTOCOLS, Protocol
 from partstream_devtools.conformance import parsing
-from partstream_devtools.conformance.checks import (
-    ANY_WAY,
-    REQUIREMENTS,
-    Breach,
-    NotJudged,
-    Probe,
-    Scenario,
-)
+from partstream_devtools.conformance.checks import ANY_WAY, REQUIREMENTS, Breach, NotJudged, Probe, Scenario
 from partstream_devtools.conformance.driver import Provocation, Request
-from partstream_devtools.conformance.scripts import (
-    PIXEL,
-    USAGE,
-    Call,
-    Say,
-    Script,
-    ScriptedAnswer,
-    Think,
-    read_actions,
-)
+from partstream_devtools.conformance.scripts import PIXEL, USAGE, Call, Say, Script, ScriptedAnswer, Think, read_actions
 from partstream_devtools.conformance.transcript import Answer
 
 # ---- Conversations ----
@@ -446,9 +430,7 @@ def all_rows(protocol: str | None = None) -> Mapping[str, Scenario | Probe]:
 
 
 def selected(
-    select: Iterable[str] = (),
-    section: str | None = None,
-    rows: Mapping[str, Scenario | Probe] = SCENARIOS,
+    select: Iterable[str] = (), section: str | None = None, rows: Mapping[str, Scenario | Probe] = SCENARIOS
 ) -> dict[str, tuple[str, ...]]:
     """The ids of the checks that a selection names, by scenario; scenarios without one are left out.
 

@@ -14,12 +14,7 @@ from typing import TYPE_CHECKING, Final
 from partstream.codec.checks import dataclass, replace
 from partstream.codec.redaction import query_without_secrets, without_secrets_by_name
 from partstream.upstream.context import CapturedRequest
-from partstream_devtools.bundles.exchange import (
-    Chunk,
-    HowEnded,
-    RecordedExchange,
-    RecordedRequest,
-)
+from partstream_devtools.bundles.exchange import Chunk, HowEnded, RecordedExchange, RecordedRequest
 from partstream_devtools.capturing.capture import LastAnswers
 from partstream_devtools.capturing.capture_socket import CaptureSocket
 from partstream_devtools.recorder.beside import JudgingProcess

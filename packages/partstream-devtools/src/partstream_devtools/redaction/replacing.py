@@ -504,10 +504,7 @@ class Replacement:
         self._ids, self._tools = Renaming(id_form), Renaming(tool_form)
         self._links, self._names = Renaming(link_form), Renaming(link_form)
         self._moments = Moments()
-        by_meaning: dict[Meaning, Callable[[str], str]] = {
-            Meaning.PERSON: self._ids.name_of,
-            Meaning.SECRET: hide,
-        }
+        by_meaning: dict[Meaning, Callable[[str], str]] = {Meaning.PERSON: self._ids.name_of, Meaning.SECRET: hide}
         if level is RedactionLevel.STRUCTURE:
             by_meaning |= {
                 Meaning.TEXT: self._text,

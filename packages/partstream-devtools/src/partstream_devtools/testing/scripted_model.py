@@ -124,11 +124,7 @@ def _failed(asked: InboundRequest, value: str) -> Outputs:
 _CITATION: Final = "application/vnd.vscode.citation+json"
 _SOURCED: Final = (
     ("The Eiffel Tower is 330 metres high 🗼.", "Eiffel Tower", "https://example.com/eiffel-tower"),
-    (
-        " The Tokyo Skytree is higher: 634 metres.",
-        "Größe der Türme",
-        "https://example.com/towers?sort=height&unit=m",
-    ),
+    (" The Tokyo Skytree is higher: 634 metres.", "Größe der Türme", "https://example.com/towers?sort=height&unit=m"),
 )
 """Sentences, each with the title and the URL of its source."""
 

@@ -429,10 +429,7 @@ _PLACES: Final[Mapping[str, tuple[Callable[[Any], str], _Reading]]] = {
         lambda entry: f"the keyring's entry {'/'.join(map(shown_name, entry))}",
         lambda entry, _: read_keyring(*entry),
     ),
-    "apiKeyCommand": (
-        lambda command: f"the command {Path(command[0]).name}",
-        lambda command, _: read_command(command),
-    ),
+    "apiKeyCommand": (lambda command: f"the command {Path(command[0]).name}", lambda command, _: read_command(command)),
 }
 """For each setting, from its checked value: how errors call the place, and how it is read."""
 

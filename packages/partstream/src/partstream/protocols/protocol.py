@@ -30,13 +30,7 @@ from urllib.parse import urlsplit, urlunsplit
 from partstream._moved import renamed
 from partstream.codec.checks import dataclass, field, replace
 from partstream.codec.sse import BareJSONDecoder, EventDecoder, JSONLinesDecoder, SSEDecoder
-from partstream.conversation.preparation import (
-    ANY_CONVERSATION,
-    ChatRequest,
-    ConversationRules,
-    Fact,
-    RequestSettings,
-)
+from partstream.conversation.preparation import ANY_CONVERSATION, ChatRequest, ConversationRules, Fact, RequestSettings
 from partstream.conversation.provider_state import Carried
 from partstream.errors import CallerError, PartstreamError
 from partstream.plugins import Addition, added

@@ -170,10 +170,7 @@ PartReader: TypeAlias = "Callable[[Mapping[str, Any], str, Counts], _Part | None
 
 
 def read_parts(
-    value: object,
-    where: str,
-    counts: Counts,
-    readers: Mapping[str, PartReader[_Part]],
+    value: object, where: str, counts: Counts, readers: Mapping[str, PartReader[_Part]]
 ) -> tuple[_Part | TextPart, ...]:
     """The parts of a content field at a place; a string is one text, and an empty text gives no part.
 
@@ -258,11 +255,7 @@ def _is_data_url(value: str) -> bool:
 
 
 _AUTO, _REQUIRED = ToolMode.AUTO, ToolMode.REQUIRED  # Python 3.11 is slow to find a member of an enum
-MODES: Final[Mapping[str, ToolMode]] = {
-    "auto": ToolMode.AUTO,
-    "none": ToolMode.AUTO,
-    "required": ToolMode.REQUIRED,
-}
+MODES: Final[Mapping[str, ToolMode]] = {"auto": ToolMode.AUTO, "none": ToolMode.AUTO, "required": ToolMode.REQUIRED}
 """The words of OpenAI for whether a tool must be called; `none` allows no tool."""
 
 

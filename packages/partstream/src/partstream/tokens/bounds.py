@@ -14,15 +14,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 from partstream.codec.checks import as_count
 from partstream.codec.json_codec import dumps
 from partstream.conversation.media import MediaKind, read_media
-from partstream.lm.parts import (
-    DataPart,
-    TextPart,
-    ThinkingPart,
-    ToolCallPart,
-    ToolResultPart,
-    is_mark,
-    row_of_class,
-)
+from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, is_mark, row_of_class
 from partstream.protocols.options import Option
 from partstream.tokens import MessageCounter
 from partstream.tokens.families import CountSource

@@ -337,9 +337,7 @@ class _Memory(Generic[Row]):
         self._rows: OrderedDict[Digest, dict[str, Row]] = OrderedDict()
 
     def find(
-        self,
-        digests: Iterable[Digest],
-        read: Callable[[Sequence[Digest]], Mapping[Digest, Mapping[str, Row]] | None],
+        self, digests: Iterable[Digest], read: Callable[[Sequence[Digest]], Mapping[Digest, Mapping[str, Row]] | None]
     ) -> dict[Digest, Mapping[str, Row]]:
         """The rows of digests: those in memory, and those that `read` finds in the file."""
         found: dict[Digest, Mapping[str, Row]] = {}

@@ -254,11 +254,7 @@ def _at_address(part: Mapping[str, Any], where: str, counts: read_request.Counts
     return read_request.read_address(value, at, media_type)
 
 
-_AT_ADDRESS: Final = {
-    "image_url": read_request.PICTURE,
-    "video_url": "video/*",
-    "document_url": read_request.DOCUMENT,
-}
+_AT_ADDRESS: Final = {"image_url": read_request.PICTURE, "video_url": "video/*", "document_url": read_request.DOCUMENT}
 
 
 def _audio(part: Mapping[str, Any], where: str, counts: read_request.Counts) -> DataPart:
@@ -544,10 +540,7 @@ def _field_of(part: TextPart) -> str:
     return "refusal" if isinstance(part, RefusalPart) else "content"
 
 
-_WORDS: Final = {
-    UnifiedFinishReason.LENGTH: "length",
-    UnifiedFinishReason.CONTENT_FILTER: "content_filter",
-}
+_WORDS: Final = {UnifiedFinishReason.LENGTH: "length", UnifiedFinishReason.CONTENT_FILTER: "content_filter"}
 """The words for a response that was cut. Clients with closed types refuse words that the reference does not have, so no
 other one is written."""
 
