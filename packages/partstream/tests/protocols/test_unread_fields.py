@@ -54,6 +54,26 @@ UNREAD: list[tuple[str, dict[str, Any], list[str]]] = [
         ["store", "tools[].fileSearch"],
     ),
     (O, {"messages": [{"role": "user", "content": "Hi", "mood": "good"}]}, ["messages[].mood"]),
+    (
+        "gemini-interactions",
+        {
+            "input": [
+                {"type": "user_input", "content": [{"type": "text", "text": "Hi", "annotations": [], "tone": 1}]}
+            ],
+            "tools": [{"type": "function", "name": "f", "defer_loading": True}],
+        },
+        ["input[].content[].tone", "tools[].defer_loading"],
+    ),
+    (
+        "ag-ui",
+        {
+            "messages": [{"role": "user", "mood": "good", "content": [{"type": "text", "text": "Hi", "tone": 1}]}],
+            "tools": [{"name": "f", "description": "", "parameters": {}, "examples": [1]}],
+            "context": [{"description": "d", "value": "v", "weight": 1}],
+            "forwardedProps": {"anything": {"at": "all"}},
+        },
+        ["context[].weight", "messages[].content[].tone", "messages[].mood", "model", "tools[].examples"],
+    ),
     # What only another role may say.
     (
         C,

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
+from partstream.codec.checks import places
 from partstream.errors import InvalidRequestError, UpstreamError
 from partstream.lm.messages import ChatMessage, RequestOptions
 from partstream.lm.outputs import Facts, Finish, InboundRequest, Outcome, Repeated, Reply, StreamOutput
@@ -64,8 +65,16 @@ _PARTS: Final[Mapping[str, Callable[[Mapping[str, Any], str, read_request.Counts
     "binary": _binary,
 }
 
-_FIELDS: Final = frozenset(
-    {"id", "role", "content", "name", "toolCalls", "toolCallId", "error", "metadata", "encryptedValue", "subagentRunId"}
+_FIELDS: Final = places(
+    {
+        "messages[]": "id role content name toolCalls toolCallId error metadata encryptedValue subagentRunId",
+        "messages[].toolCalls[|function]": "id type function metadata encryptedValue",
+        "messages[].toolCalls[].function": "name arguments",
+        f"messages[].content[{'|'.join(_PARTS)}]": "type id text source metadata mimeType data url filename",
+        "messages[].content[].source": "type value mimeType",
+        "context[]": "description value",
+        "tools[]": "name description parameters metadata",
+    }
 )
 
 
@@ -83,9 +92,6 @@ def read_messages(value: object, counts: read_request.Counts) -> tuple[ChatMessa
     """The conversation."""
     reader = _Reader(counts)
     for role, message, where in read_request.messages_by_role(value, _READERS):
-        for name, given in message.items():
-            if given and name not in _FIELDS:
-                counts.add(f"messages[].{name}")
         _READERS[role](reader, message, where)
     return reader.messages.end()
 
@@ -149,6 +155,7 @@ class AGUIRequests(RequestReader):
         fields: dict[str, Any] = dict(forwarded) if isinstance(forwarded, dict) else {}
         messages = read_messages(body.get("messages"), counts)
         context = read_context(body.get("context"))
+        read_request.count_unread(body, _FIELDS, counts)
         chosen = chosen_options(fields)
         effort = chosen.pop(EFFORT, None)
         tools = read_request.AskedTools(counts)

@@ -19,6 +19,7 @@ from hashlib import sha256
 from itertools import groupby
 from typing import Any, Final
 
+from partstream.codec.checks import places
 from partstream.codec.json_codec import dumps, loads
 from partstream.conversation.citations import SaidBytes, read_citation
 from partstream.conversation.media import address_part
@@ -74,6 +75,7 @@ class InteractionsRequestReader(serve.RequestReader):
         reader = _StepReader(counts)
         for step, where in _steps(body.get("input")):
             reader.read(step, where)
+        read_request.count_unread(body, _FIELDS, counts)
         asked = read_request.AskedTools(counts)
         tools, mode, effort, options = _read_settings(body, asked)
         checked(body, "stream", bool, "true or false")
@@ -216,6 +218,18 @@ _CONTENTS: Final[Mapping[str, Callable[[Mapping[str, Any], str, Counts], Any]]] 
     **dict.fromkeys(FILES, _file),
 }
 
+
+_FIELDS: Final = places(
+    {
+        "input[user_input|model_output]": "type content",
+        "input[function_call]": f"type id name arguments {SIGNATURE}",
+        "input[function_result] input[].content[function_result]": "type call_id name result is_error",
+        "input[text] input[].content[text]": "type text annotations",
+        f"input[{'|'.join(FILES)}] input[].content[{'|'.join(FILES)}]": "type data mime_type uri",
+        "tools[function]": "type name description parameters",
+    }
+)
+"""The fields that are read of objects; thoughts go back as they came."""
 
 # ---- Responses ----
 
