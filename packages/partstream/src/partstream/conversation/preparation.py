@@ -422,9 +422,7 @@ REQUEST_ROWS: Final = (
     ),
     Setting("store", BOOLEAN, "Whether the server may store responses", default=False),
     Setting(
-        "contextSizeField",
-        TEXT,
-        "The field of the body for the context size that a person chose, such as `num_ctx`",
+        "contextSizeField", TEXT, "The field of the body for the context size that a person chose, such as `num_ctx`"
     ),
     Setting("countTokens", choice(CountTokens), "What counts the tokens of a request before it is sent", "here"),
     Setting(

@@ -290,11 +290,7 @@ _TYPES: Final = {Option.EFFORT: str, Option.THINKING_TOKENS: int, Option.PARALLE
 
 
 def chosen_options(
-    options: Mapping[str, Any],
-    rules: OptionRules,
-    *,
-    is_foreign: bool = False,
-    takes: frozenset[Option] = frozenset(),
+    options: Mapping[str, Any], rules: OptionRules, *, is_foreign: bool = False, takes: frozenset[Option] = frozenset()
 ) -> ChosenOptions:
     """The options of a caller in the words of a wire.
 

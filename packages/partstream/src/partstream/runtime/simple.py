@@ -462,9 +462,7 @@ def completion_model(complete: CompletionFunction, /) -> CompletionProvider: ...
 
 
 @overload
-def completion_model(
-    **keywords: Unpack[CompletionKeywords],
-) -> Callable[[CompletionFunction], CompletionProvider]: ...
+def completion_model(**keywords: Unpack[CompletionKeywords]) -> Callable[[CompletionFunction], CompletionProvider]: ...
 
 
 def completion_model(

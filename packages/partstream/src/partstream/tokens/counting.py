@@ -325,12 +325,10 @@ class _CachedVocabulary(NamedTuple):
 
 _TIKTOKEN_CACHE: Final[Mapping[str, _CachedVocabulary]] = {
     "o200k_base": _CachedVocabulary(
-        "fb374d419588a4632f3f557e76b4b70aebbca790",
-        "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
+        "fb374d419588a4632f3f557e76b4b70aebbca790", "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d"
     ),
     "cl100k_base": _CachedVocabulary(
-        "9b5ad71b2ce5302211f9c61530b329a4922fc6a4",
-        "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",
+        "9b5ad71b2ce5302211f9c61530b329a4922fc6a4", "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7"
     ),
 }
 """Source: `tiktoken.load` and `tiktoken_ext.openai_public` of tiktoken 0.14. It deletes a file with another digest and
