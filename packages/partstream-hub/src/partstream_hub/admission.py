@@ -167,10 +167,8 @@ class HubAdmission:
                 reservation = await worker.reserve(begun, within.needs(rules))
         except BudgetError as error:
             raise self._refusal(error, directory, bound.files) from error
-        if reservation in made:
-            return made[reservation]
         try:
-            return admitted(reservation, within)
+            return made.get(reservation) or admitted(reservation, within)
         except BaseException:
             reservation.drop()
             raise

@@ -221,9 +221,7 @@ class HubWorker:
         self._flushing: asyncio.TimerHandle | None = None
         self._idle = asyncio.Event()
         self._failures = 0
-        self._is_migrated = False
-        self._is_closing = False
-        self._has_ended = False
+        self._is_migrated = self._is_closing = self._has_ended = False
         self._connected_since: float | None = None
         self._beat_at = 0.0
         self._starting: asyncio.Task[None] | None = None

@@ -20,7 +20,7 @@ from typing import Any, Final, TypeVar
 
 from partstream_hub.store import values
 from partstream_hub.store.store import HubStore
-from partstream_hub.store.values import Access, Query, Transaction
+from partstream_hub.store.values import Access, Query, Rows, Transaction
 
 try:
     import psycopg
@@ -111,12 +111,12 @@ class _Connection:
         for _ in range(2):  # its last words, and its end
             self._wire.consume_input()
 
-    def answers(self) -> list[list[tuple[Any, ...]]]:
+    def answers(self) -> list[Rows]:
         """Waits until all that was said is done; the rows of each question."""
         self._wire.send_flush_request()
         return self._read()
 
-    def end(self, statement: str = "", meanwhile: Callable[[], object] | None = None) -> list[list[tuple[Any, ...]]]:
+    def end(self, statement: str = "", meanwhile: Callable[[], object] | None = None) -> list[Rows]:
         """Ends a transaction, if one has begun, and waits for that; the rows of what was asked with its end."""
         if not self._is_in_transaction:  # its last question has ended it
             return []
@@ -138,7 +138,7 @@ class _Connection:
         self._selector.close()
         self._driver.close()
 
-    def _read(self) -> list[list[tuple[Any, ...]]]:
+    def _read(self) -> list[Rows]:
         answers = []
         while self._unread:
             result = self._result()
@@ -339,14 +339,12 @@ class _PostgresTransaction(Transaction):
     def run(self, statement: str, parameters: Sequence[object] = ()) -> None:
         self.connection.send(statement, parameters)
 
-    def rows_of(self, *questions: Query) -> list[list[tuple[Any, ...]]]:
+    def rows_of(self, *questions: Query) -> list[Rows]:
         for statement, given, locks in questions:
             self.connection.send(statement + self.locking * locks, given, is_question=True)
         return self.connection.answers()
 
-    def whole(
-        self, statement: str, parameters: Sequence[object], meanwhile: Callable[[], object]
-    ) -> list[tuple[Any, ...]]:
+    def whole(self, statement: str, parameters: Sequence[object], meanwhile: Callable[[], object]) -> Rows:
         ends = self.connection.ends
         self.connection.check()
         self.connection.send(statement, parameters, is_question=True)
@@ -354,7 +352,7 @@ class _PostgresTransaction(Transaction):
         self.is_committing, self.connection.ends = False, ends  # what may follow is another transaction
         return rows
 
-    def commit(self, statement: str = "", meanwhile: Callable[[], object] | None = None) -> list[list[tuple[Any, ...]]]:
+    def commit(self, statement: str = "", meanwhile: Callable[[], object] | None = None) -> list[Rows]:
         """Says what ends the transaction, and waits for that; the rows of what was asked with it."""
         self.is_committing = True
         if self.connection.ends is not None:

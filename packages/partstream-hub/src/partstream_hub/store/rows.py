@@ -427,7 +427,7 @@ def _end(
     _charge(work, settled, new, changes)
     rest = sorted((settled.keys() - new) | (dropped - {answer_id for answer_id, _ in released}))
     if rest:
-        lost = dict(work.locked(SQL["lost"].format(places=places(len(rest))), rest))
+        lost: dict[str, str] = dict(work.locked(SQL["lost"].format(places=places(len(rest))), rest))
         for text in lost.values():
             for number, amount in _amounts(text).items():
                 changes.spent[number] -= amount

@@ -8,7 +8,7 @@ share, with `?` for each parameter, and no value is ever a part of one.
 from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum, auto
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from partstream.codec.checks import dataclass, field, storable_text
 from partstream.errors import CallerError, PartstreamError, UnexpectedValueError, to_install
@@ -204,6 +204,9 @@ class Access(Enum):
     WRITE_DURABLY = auto()  # its effect is on the disk when it is over
 
 
+Rows: TypeAlias = list[tuple[Any, ...]]
+
+
 class Query(NamedTuple):
     """A question to the tables; if it locks, its rows, of one table, stay as they are until the transaction is over."""
 
@@ -229,21 +232,19 @@ class Transaction:
         """How many rows an `UPDATE` has changed, where :meth:`whole` gives None."""
         return int(self._connection.execute(statement, parameters).rowcount)
 
-    def rows(self, statement: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+    def rows(self, statement: str, parameters: Sequence[object] = ()) -> Rows:
         """The rows of a statement, also of one with `RETURNING`."""
         return self.rows_of(Query(statement, parameters))[0]
 
-    def locked(self, statement: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+    def locked(self, statement: str, parameters: Sequence[object] = ()) -> Rows:
         """The rows of a question about one table, locked in its `ORDER BY` until the transaction is over."""
         return self.rows_of(Query(statement, parameters, is_locking=True))[0]
 
-    def rows_of(self, *questions: Query) -> list[list[tuple[Any, ...]]]:
+    def rows_of(self, *questions: Query) -> list[Rows]:
         """The rows of several questions, asked one after the other, in the time of one."""
         return [self._connection.execute(one.statement, tuple(one.parameters)).fetchall() for one in questions]
 
-    def whole(
-        self, _statement: str, _parameters: Sequence[object], _meanwhile: Callable[[], object]
-    ) -> list[tuple[Any, ...]] | None:
+    def whole(self, _statement: str, _parameters: Sequence[object], _meanwhile: Callable[[], object]) -> Rows | None:
         """The rows of a statement that changes several tables, as a transaction of itself; None if none can do that.
         While the event loop waits for them, something else is done, which must not raise."""
 

@@ -745,8 +745,7 @@ class RequestHandler:
         self._entry = None  # the permit ends it
         self._asked, self._permit = admitted.asked, admitted.permit
         case.admitted, case.model, case.is_judged = admitted.asked, admitted.model, True
-        if admitted is not self._prepared[0]:
-            self._prepared = None, None
+        self._prepared = self._prepared if admitted is self._prepared[0] else (None, None)
 
     def _offer(
         self,
