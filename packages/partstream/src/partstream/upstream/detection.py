@@ -507,18 +507,18 @@ async def ask_round(
         return await ask_once(UpstreamHTTP(known, connections), path, body, deadline)
 
     paths = [path_for_model(wire.path, _NO_MODEL) for wire in wires]
-    questions = [ask(wire, path, wire.empty_request) for wire, path in zip(wires, paths, strict=True)]
-    questions += [ask(wire, endpoint.MODELS_PATH, None) for wire in [one for one in wires if not one.at][:1]]
+    questions = [ask(wire, endpoint.MODELS_PATH, None) for wire in [one for one in wires if not one.at][:1]]
+    questions += [ask(wire, path, wire.empty_request) for wire, path in zip(wires, paths, strict=True)]
     answers: list[FetchResponse | str] = []
     # All answers, once none is on its way any more; the first failure of this machine in their place.
     for answer in await asyncio.gather(*questions, return_exceptions=True):
         if isinstance(answer, BaseException):
             raise answer
         answers.append(answer)
-    listing = answers[-1] if len(answers) > len(wires) else None
+    listing = answers.pop(0) if len(answers) > len(wires) else None
     listed = listing if isinstance(listing, FetchResponse) else None
     signs: dict[str, Sign] = {}
-    for wire, path, got in zip(wires, paths, answers, strict=False):
+    for wire, path, got in zip(wires, paths, answers, strict=True):
         if isinstance(got, str):
             signs[wire.name] = Sign(Presence.SILENT, got)
         elif listed is not None and got.status == listed.status >= 500:  # it fails at whatever it is asked
