@@ -74,12 +74,9 @@ def unhosted_tools(provider: LanguageModelChatProvider, tools: Sequence[HostedTo
     """
     if not tools or hasattr(provider, "hosts_tools"):
         return ()
-    paths = []
-    for tool in tools:
-        if tool.is_demanded:
-            raise UnsupportedParameterError("tool_choice", repr(tool.name), "a function")
-        paths.append(tool.where)
-    return tuple(paths)
+    if demanded := [tool.name for tool in tools if tool.is_demanded]:
+        raise UnsupportedParameterError("tool_choice", repr(demanded[0]), "a function")
+    return tuple(tool.where for tool in tools)
 
 
 Visible: TypeAlias = "Callable[[Mapping[str, CataloguedModel]], Mapping[str, CataloguedModel]]"
@@ -110,9 +107,10 @@ class ModelCatalogue:
         if asked := [(one, task) for one in self._lists if (task := one.wanted()) is not None]:
             new = [task for one, task in asked if one.is_new]
             known = [task for one, task in asked if not one.is_new and (seconds or one.failure is None)]
-            for tasks, most in ((new, None), (known, seconds or _AGAIN_SECONDS)):
-                if tasks:  # they go on where a request leaves: others still want the list
-                    await asyncio.wait(tasks, timeout=most)
+            if new:  # they go on where a request leaves: others still want the list
+                await asyncio.wait(new)
+            if known:
+                await asyncio.wait(known, timeout=seconds or _AGAIN_SECONDS)
         lists = [one.models for one in self._lists]
         if lists != self._made_of:
             self._made_of, self._models = lists, {}
@@ -163,8 +161,7 @@ class _ProviderList:
         self._changes = 0
         self._known_change: int | None = None
         self._asking: asyncio.Task[None] | None = None
-        changed = provider.on_did_change_language_model_chat_information
-        if changed is not None:
+        if (changed := provider.on_did_change_language_model_chat_information) is not None:
             changed(self._note_change)
 
     def _note_change(self, _event: object) -> None:

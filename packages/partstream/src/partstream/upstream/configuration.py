@@ -122,13 +122,10 @@ class RetryPolicy:
 def _fallbacks(value: Any, where: str) -> dict[str, tuple[str, ...]]:
     fallbacks: dict[str, tuple[str, ...]] = {}
     for model_id, given in kinds.json_object(value, where).items():
-        place = f"{where}.{model_id}"
-        if not isinstance(given, list | tuple) or not given:
-            raise kinds.ConfigurationError(place, kinds.shortened(given), "a list of models' ids")
-        others = kinds.strings(given, place)
-        if model_id in others or len(set(others)) != len(others):
-            raise kinds.ConfigurationError(place, kinds.shortened(given), "other models, each once")
-        fallbacks[model_id] = others
+        fallbacks[model_id] = others = kinds.strings(given, f"{where}.{model_id}")
+        if not others or model_id in others or len(set(others)) != len(others):
+            expected = "a list of other models' ids, each once"
+            raise kinds.ConfigurationError(f"{where}.{model_id}", kinds.shortened(given), expected)
     return fallbacks
 
 
