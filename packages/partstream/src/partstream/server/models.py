@@ -2,9 +2,8 @@
 
 :class:`ModelCatalogue` asks every provider for its list, keeps it, and asks again when the provider fires its event of
 changed models. A list that is only old is renewed while requests use the old one. Of two models with one id the first
-provider's has the id, and the other is `name/id`. A provider that fails hides its own models alone.
-
-Tokens are counted with the provider's own count; an estimate replaces one that fails.
+provider's has the id, and the other is `name/id`. A provider that fails hides its own models alone. Tokens are counted
+with the provider's own count; an estimate replaces one that fails.
 """
 
 from __future__ import annotations

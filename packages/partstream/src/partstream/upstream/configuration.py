@@ -292,11 +292,6 @@ class Limits:
     def __post_init__(self) -> None:
         check_fields(self, (replace(row, sets="") for row in _LIMIT_ROWS))
 
-    @property
-    def are_any(self) -> bool:
-        """Whether there is one."""
-        return (self.budget, self.requests_per_minute, self.parallel_requests) != (None, None, None)
-
 
 _MONEY_ROWS: Final = (
     *_LIMIT_ROWS,

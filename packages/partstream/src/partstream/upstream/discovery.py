@@ -5,10 +5,8 @@ OpenAI's fields, for the server's native list, then for the details of each mode
 the records of all answers together, and the further questions that these answers raise; the same answers give the same
 records. :mod:`partstream.upstream.model_shapes` reads the entries. `DiskCache` keeps answers between starts.
 
-Servers deviate. Many answer any path with some document, so one that is no list counts as none. A native list may hold
-models that only the native API serves: the first list alone determines which models can be used. Anthropic (`has_more`,
-`last_id`) and Google (`nextPageToken`; docs/wires/gemini.md#models-and-counting) give their lists page by page. Ollama
-sends null if it has no models. LiteLLM lists its routes, such as `openai/*`, beside its models.
+Servers deviate. Many answer any path with some document, so one that is no list counts as none. Anthropic (`has_more`,
+`last_id`) and Google (`nextPageToken`; docs/wires/gemini.md#models-and-counting) give their lists page by page.
 """
 
 from __future__ import annotations

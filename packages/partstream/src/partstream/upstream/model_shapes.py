@@ -493,9 +493,6 @@ def with_running_window(record: ModelRecord, window: Fact[int] | None) -> ModelR
 
 # ---- Anthropic, Google, and what few servers share ----
 
-_USUAL_EFFORT: Final = "high"
-"""The effort of a request that names none (docs/wires/anthropic-messages.md#thinking-by-model)."""
-
 
 def _supported(ability: str, ours: Mapping[str, V], below: str = "") -> Callable[[Fields], Fact[tuple[V, ...]] | None]:
     """Reads the supported forms of an ability, in our words; None if the server does not state them."""
@@ -516,10 +513,9 @@ _anthropic_efforts: Final = _supported("effort", {name: name for name in ("low",
 
 
 def _usual_effort(fields: Fields) -> Fact[str] | None:
+    """The effort of a request that names none (docs/wires/anthropic-messages.md#thinking-by-model)."""
     efforts = _anthropic_efforts(fields)
-    if efforts is None or _USUAL_EFFORT not in efforts.value:
-        return None
-    return Fact(_USUAL_EFFORT, efforts.source, efforts.field)
+    return Fact("high", efforts.source, efforts.field) if efforts is not None and "high" in efforts.value else None
 
 
 _ANTHROPIC: Final[Mapping[str, Read]] = {

@@ -28,7 +28,7 @@ from partstream.tokens.accounting import TokenAccounting
 from partstream.tokens.ledger import Ledger
 from partstream.upstream import http_errors
 from partstream.upstream.attempts import Asking, Attempts, Sending, carry_out, has_more_room, helps_another_model
-from partstream.upstream.configuration import CaptureMode, GatewayConfiguration, fingerprint_of
+from partstream.upstream.configuration import CaptureMode, GatewayConfiguration, Limits, fingerprint_of
 from partstream.upstream.context import IS_ONE_ATTEMPT, current_capture, logging_from, run_here_until_cancelled
 from partstream.upstream.forwarding import KeptReply, RawRequest
 from partstream.upstream.http import Connections, OutboundHTTPRequest
@@ -78,7 +78,7 @@ class GatewayProvider(LanguageModelChatProvider):
         self._announce_change = partial(self._did_change.fire, None)  # of the list of models, or of what it says
         self._connections = Connections(configuration)
         self.spending: Spending | None = None
-        if configuration.limits.are_any:
+        if replace(configuration.limits, owner="") != Limits():
             from partstream.upstream.spending import Spending  # noqa: PLC0415 - few have limits
 
             self.spending = Spending(configuration)
