@@ -182,6 +182,24 @@ def test_a_key_that_was_revoked_shows_nothing_any_more(page: Page, hub: LiveHub)
     assert page.get_by_role("heading", name="Budgets").count() == 0
 
 
+def test_a_page_of_another_site_keeps_no_hold_of_the_page_that_it_opens(running_browser: RunningBrowser, hub: LiveHub):
+    running_browser.take()
+    context = running_browser.browser.new_context()
+    context.set_default_timeout(10_000)
+    try:
+        page = context.new_page()
+        page.goto(hub.url.replace("127.0.0.1", "localhost") + "/healthz")  # another origin
+        for path in ("/hub", "/hub/join"):
+            with page.expect_popup() as popup:
+                page.evaluate("(url) => { window.opened = window.open(url); }", hub.url + path)
+            page.wait_for_function("window.opened.closed")
+            popup.value.wait_for_url(hub.url + path)
+            assert popup.value.evaluate("window.opener") is None
+    finally:
+        context.close()
+        running_browser.leave()
+
+
 # ---- joining ----
 
 
