@@ -6,6 +6,7 @@ alone. A setting can say that no answer is kept.
 """
 
 from __future__ import annotations
+import errno
 import os
 import threading
 from collections.abc import AsyncIterator, Iterator
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from partstream.cli.program import program
+from partstream.codec.system import replace_file
 from partstream.upstream.context import is_off_here
 from partstream_devtools.capturing.capture import LastAnswers
 from partstream_devtools.capturing.capture_socket import CaptureSocket, CaptureSocketThread
@@ -111,9 +113,12 @@ class ChatCaptures:
         if not self._file:
             return RecordingFolder().write(write_bundle(bundle), bundle.answers[-1].model or "")
         path = Path(self._file)
-        # For the user alone.
-        with open(path, "xb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
-            file.write(write_as(bundle, path.name))
+
+        def check(_written: Path) -> None:
+            if os.path.lexists(path):
+                raise FileExistsError(errno.EEXIST, "another file has come there meanwhile")
+
+        replace_file(path, write_as(bundle, path.name), check)
         return path
 
     def _bundle(self, *, all_answers: bool) -> Bundle | None:

@@ -69,6 +69,50 @@ def test_a_recording_has_every_answer_of_the_chat_and_no_key(tmp_path: Path):
     run(test())
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no limits of files")
+def test_of_a_recording_that_the_disk_does_not_take_nothing_is_left_in_the_way_of_the_next(tmp_path: Path):
+    import resource
+
+    file = tmp_path / "chat.partstream.zip"
+
+    async def test() -> None:
+        async with ReplayUpstream() as upstream:
+            limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limits[1]))
+            try:
+                process = await start(
+                    *chat(upstream, "--record", str(file), "Hi"),
+                    PYTHONDONTWRITEBYTECODE="1",  # it would be cut too
+                    PARTSTREAM_DATA=str(tmp_path / "data"),
+                )
+            finally:
+                resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+            ended = await end(process)
+            assert "The recording could not be written: File too large." in ended.errors
+            assert [one.name for one in tmp_path.iterdir() if one.name != "data"] == []
+            assert (await call(*chat(upstream, "--record", str(file), "Hi"))).code == 0
+        assert read_any(file.read_bytes(), file.name).answers
+
+    run(test())
+
+
+def test_a_file_that_has_come_in_the_place_of_a_recording_meanwhile_stays(tmp_path: Path):
+    file = tmp_path / "chat.partstream.zip"
+
+    async def test() -> None:
+        async with ReplayUpstream() as upstream:
+            process = await start(*chat(upstream, "--record", str(file)))
+            process.stdin.write(b"Hi\n")
+            async with asyncio.timeout(30):
+                await process.stdout.readuntil(b"time.")
+            file.symlink_to(tmp_path / "elsewhere")
+            ended = await end(process)
+        assert "The recording could not be written: another file has come there meanwhile." in ended.errors
+        assert list(tmp_path.iterdir()) == [file]
+
+    run(test())
+
+
 # What a host can be asked to show, and the scenario of the replay upstream whose answer it changes.
 SHOWN = {
     "thinking by default, which is off in a pipe": ("thinking", ()),
