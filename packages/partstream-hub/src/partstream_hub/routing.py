@@ -433,10 +433,11 @@ class RoutedProvider(LanguageModelChatProvider):
         """The routed models, each once; without those of which no upstream can be listed now."""
         routed = {name: route for name, route in self._routes.items() if route.upstreams or route.fallbacks}
         # Of each model its own upstreams, those of the largest share first, and those that answer in its place.
-        found = {}
+        found, names = {}, [*{*routed, *(name for route in routed.values() for name in route.fallbacks)}]
+        upstreams = dict(zip(names, await asyncio.gather(*map(self._upstreams_of, names)), strict=True))
         for name, route in routed.items():
-            own = sorted(await self._upstreams_of(name), key=lambda one: one.weight, reverse=True)
-            found[name] = own, [one for other in route.fallbacks for one in await self._upstreams_of(other)]
+            own = sorted(upstreams[name], key=lambda one: one.weight, reverse=True)
+            found[name] = own, [one for other in route.fallbacks for one in upstreams[other]]
         known = await self._models.known(one for pair in found.values() for routes in pair for one in routes)
         listed = []
         for name, pair in found.items():

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
+from partstream.lm.cancellation import CancellationToken
 from partstream.lm.provider import LanguageModelChatCapabilities, LanguageModelChatInformation
 from partstream_hub.directory import ModelRoute, Route
-from partstream_hub.routing import UpstreamModels, routed_information
+from partstream_hub.routing import RoutedProvider, UpstreamModels, routed_information
 from serving.asgi import WAIT
 from serving.test_models import Listing
 
@@ -78,5 +79,20 @@ def test_a_provider_whose_list_hangs_again_holds_up_those_alone_who_want_a_model
             await asyncio.sleep(0)
             evil.gate.set()
             assert await wanting == (Route("evil", "q"),)
+
+    asyncio.run(run())
+
+
+def test_models_that_a_hanging_provider_may_offer_are_waited_for_together() -> None:
+    async def run() -> None:
+        evil = Listing("q1", "q2", "q3")
+        evil.error = ValueError()
+        routes = {name: ModelRoute(name, (Route("evil", "q1"),), (f"q{name}",)) for name in "123"}
+        routed = RoutedProvider({"evil": evil}, routes)
+        assert not await routed.provide_language_model_chat_information(True, CancellationToken())
+        before, evil.error = evil.asked, ValueError()
+        async with asyncio.timeout(WAIT):
+            await routed.provide_language_model_chat_information(True, CancellationToken())
+        assert evil.asked - before <= 3  # for the names without and with a wait, and for the list
 
     asyncio.run(run())
