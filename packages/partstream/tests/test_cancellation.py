@@ -1,5 +1,7 @@
 """A token is cancelled once, by its source alone, and tells each listener once."""
 
+import pytest
+
 from partstream.lm.cancellation import CancellationToken, CancellationTokenSource
 
 
@@ -51,6 +53,24 @@ def test_a_listener_sees_the_token_cancelled_and_may_cancel_again() -> None:
     source.token.on_cancellation_requested(listener)
     source.cancel()
     assert seen == [True]
+
+
+def test_the_error_of_a_listener_reaches_whoever_cancels_once_all_were_called() -> None:
+    source, called = CancellationTokenSource(), []
+
+    def fails() -> None:
+        raise OSError("cannot close")
+
+    source.token.on_cancellation_requested(fails)
+    source.token.on_cancellation_requested(lambda: called.append("next"))
+    with pytest.raises(OSError, match="cannot close"):
+        source.cancel()
+    assert called == ["next"]
+    another = CancellationTokenSource()
+    another.token.on_cancellation_requested(fails)
+    another.token.on_cancellation_requested(fails)
+    with pytest.raises(ExceptionGroup):
+        another.cancel()
 
 
 def test_two_sources_are_independent() -> None:

@@ -68,17 +68,17 @@ class EventEmitter(Generic[T]):
         self._listeners[key] = listener
         return Disposable(lambda: self._listeners.pop(key, None) and None)
 
-    def fire(self, value: T) -> None:
+    def fire(self, value: T, on_error: Callable[[Exception], object] | None = None) -> None:
         """Calls every current listener; a listener whose subscription ends meanwhile is not called. As with VS Code's
-        own emitter, the error of one goes to `sys.excepthook`, and the next is called."""
+        own emitter, the error of one goes to `on_error`, or `sys.excepthook`, and the next is called."""
         for key, listener in list(self._listeners.items()):
             if key in self._listeners:
                 try:
                     listener(value)
                 except Exception as error:
-                    from partstream.codec.system import report_uncaught  # noqa: PLC0415 - few listeners fail
+                    from partstream.codec.system import report_uncaught  # noqa: PLC0415 - few fail
 
-                    report_uncaught(error)
+                    (on_error or report_uncaught)(error)
 
 
 class CancellationToken:
@@ -130,9 +130,13 @@ class CancellationTokenSource:
         self.token = CancellationToken()
 
     def cancel(self) -> None:
-        """Cancels the token and calls its listeners; a second call does nothing."""
+        """Cancels the token and calls its listeners, all of them before it raises their errors; a second call does
+        nothing."""
         token = self.token
         if token._requested:  # noqa: SLF001 - source and token are two classes of one mechanism
             return
         token._requested = True  # noqa: SLF001
-        token._emitter.fire(None)  # noqa: SLF001
+        failed: list[Exception] = []
+        token._emitter.fire(None, failed.append)  # noqa: SLF001
+        if failed:
+            raise failed[0] if len(failed) == 1 else ExceptionGroup("listeners of a cancellation failed", failed)
