@@ -608,10 +608,7 @@ _AUDIENCE: Final = _Kind(
 )
 _FIELDS: Final[dict[type[Any], tuple[str, dict[str, _Kind]]]] = {
     TextPart: ("text", {"value": _TEXT, "audience": _AUDIENCE}),
-    ThinkingPart: (
-        "thinking",
-        {"value": _TEXT, "id": _TEXT_OR_NULL, "metadata": _OBJECT_OR_NULL, "entries": _ENTRIES},
-    ),
+    ThinkingPart: ("thinking", {"value": _TEXT, "id": _TEXT_OR_NULL, "metadata": _OBJECT_OR_NULL, "entries": _ENTRIES}),
     ToolCallPart: ("tool_call", {"call_id": _TEXT, "name": _TEXT, "input": _OBJECT}),
     DataPart: ("data", {"mime_type": _TEXT, "data": _BYTES, "audience": _AUDIENCE}),
     ToolResultPart: ("tool_result", {"call_id": _TEXT, "content": _CONTENT, "is_error": _BOOLEAN}),

@@ -346,10 +346,7 @@ def server_setting(name: str, servers: Iterable[str], unknown: str, example: str
     return Setting(
         name,
         text_of(
-            titles.__contains__,
-            f"one of {', '.join(titles)}",
-            enum=[*titles],
-            enumDescriptions=[*titles.values()],
+            titles.__contains__, f"one of {', '.join(titles)}", enum=[*titles], enumDescriptions=[*titles.values()]
         ),
         f"The server type whose rules requests follow, such as `{example}` for a gateway in front of it",
         otherwise="derived from the base URL",
