@@ -64,8 +64,9 @@ class ChatMessage:
     name: str | None = None
 
     def __init__(self, role: Role, content: str | Iterable[MessagePart], name: str | None = None) -> None:
-        check("ChatMessage.role", role, _ROLE)
-        check("ChatMessage.name", name, _OPTIONAL_TEXT)
+        if role.__class__ is not Role or name is not None:
+            check("ChatMessage.role", role, _ROLE)
+            check("ChatMessage.name", name, _OPTIONAL_TEXT)
         _set(self, "role", role)
         if isinstance(content, str):
             _set(self, "content", (TextPart(content),))
@@ -165,13 +166,14 @@ class RequestOptions:
         request_initiator: str | None = None,
         configuration: Mapping[str, Any] | None = None,
     ) -> None:
-        _set(self, "tools", sequence_of("RequestOptions.tools", tools, Tool, "a Tool"))
+        _set(self, "tools", sequence_of("RequestOptions.tools", tools, Tool, "a Tool") if tools != () else ())
         _set(self, "tool_mode", tool_mode)
-        _set(self, "model_options", {} if model_options is None else model_options)
-        _set(self, "model_configuration", {} if model_configuration is None else model_configuration)
+        _set(self, "model_options", given := {} if model_options is None else model_options)
+        _set(self, "model_configuration", chosen := {} if model_configuration is None else model_configuration)
         _set(self, "request_initiator", request_initiator)
-        _set(self, "configuration", {} if configuration is None else configuration)
-        check_fields(self, _OPTIONS)
+        _set(self, "configuration", own := {} if configuration is None else configuration)
+        if (tool_mode.__class__, given.__class__, chosen.__class__, own.__class__, request_initiator) != _USUAL:
+            check_fields(self, _OPTIONS)
 
 
 _set: Final = object.__setattr__
@@ -180,6 +182,7 @@ _PART_CLASSES: Final = get_args(MessagePart)
 _OPTIONAL_TEXT: Final = optional(TEXT)
 _ROLE: Final = instance_of(Role, "Role.USER, Role.ASSISTANT or Role.SYSTEM (or write ChatMessage.user(...))")
 _TOOL: Final = {"name": TEXT, "description": TEXT, "input_schema": optional(MAPPING)}
+_USUAL: Final = ToolMode, dict, dict, dict, None
 _OPTIONS: Final = {
     "tool_mode": instance_of(ToolMode, "ToolMode.AUTO or ToolMode.REQUIRED"),
     "model_options": MAPPING,

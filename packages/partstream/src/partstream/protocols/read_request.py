@@ -106,11 +106,8 @@ def read_call(call: object, where: str) -> ToolCallPart:
 
 def not_default(fields: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
     """The fields that ask for something: `defaults` has the value of each field that asks for nothing, as null does."""
-    return {
-        name: fields[name]
-        for name, default in defaults.items()
-        if fields.get(name) is not None and fields[name] != default
-    }
+    said = () if defaults.keys().isdisjoint(fields) else defaults  # nearly always nothing
+    return {name: fields[name] for name in said if fields.get(name) is not None and fields[name] != defaults[name]}
 
 
 def objects_in(
@@ -391,16 +388,19 @@ class AskedTools:
         `more` has further attributes.
         """
         given = {name: value for name, value in body.items() if name not in read and value is not None}
-        named = {"model": optional_text(body, "model"), "stream": body.get("stream") is True, **more}
+        given |= options
+        model, stream = optional_text(body, "model"), more.pop("stream", body.get("stream") is True)
         return InboundRequest(
-            messages=tuple(messages),
-            options=RequestOptions(*chosen, {**given, **options}, {"reasoningEffort": effort} if effort else {}),
-            unmapped={**not_default(body, server), **self.counts.numbers},
+            more.pop("model", model),
+            tuple(messages),
+            RequestOptions(*chosen, given, {"reasoningEffort": effort} if effort else {}),
+            stream,
+            {**not_default(body, server), **self.counts.numbers},
             body=body,
             idle_tools=self.idle,
             tool_forms=self.forms,
             hosted_tools=tuple(self.hosted),
-            **named,
+            **more,
         )
 
     # What `tool_choice` says
@@ -432,7 +432,8 @@ class AskedTools:
             self.hosted.clear()
             self.idle = tuple(self.tools.values())
             return (), ToolMode.AUTO
-        tools = tuple(tool for name, tool in self.tools.items() if names is None or name in names)
+        kept = self.tools if names is None else [name for name in self.tools if name in names]
+        tools = tuple(map(self.tools.__getitem__, kept))
         if not tools and mode is _REQUIRED and not self.hosted:
             raise InvalidRequestError(where, "a call that is required", "a tool that can be called")
         return tools, mode if tools else _AUTO

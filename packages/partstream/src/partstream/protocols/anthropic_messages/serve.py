@@ -306,6 +306,8 @@ def read_thinking(body: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     Raises:
         InvalidRequestError: A field has the wrong type.
     """
+    if body.keys().isdisjoint(("output_config", "thinking")):
+        return "", {}
     output = {name: value for name, value in (body.get("output_config") or {}).items() if value is not None}
     effort = read_request.optional_text(output, "effort", "output_config")
     output.pop("effort", None)
@@ -328,13 +330,13 @@ def _tools(body: Mapping[str, Any], tools: read_request.AskedTools) -> tuple[tup
     As on Anthropic's servers, a tool that waits to be loaded is there once a result has named it. Where a server would
     search for it, it is there from the beginning, because nothing here searches.
     """
-    listed = body.get("tools")
+    listed, loaded = body.get("tools"), list(_loaded(body))
     tools.read(listed, "custom", schema="input_schema", others=_OF_CLIENT)
-    loaded = list(_loaded(body))
-    inline = [one.get("definition") for one in loaded if one.get("type") == "tool_definition"]
-    tools.read(inline, "custom", schema="input_schema", others=_OF_CLIENT, where="messages[].content[].tool.definition")
+    if inline := [one.get("definition") for one in loaded if one.get("type") == "tool_definition"]:
+        where = "messages[].content[].tool.definition"
+        tools.read(inline, "custom", schema="input_schema", others=_OF_CLIENT, where=where)
     named = [tool for tool in listed or () if isinstance(tool.get("name"), str)]
-    if not any(str(tool.get("type")).startswith(_TOOL_SEARCH) for tool in named):
+    if named and not any(str(tool.get("type")).startswith(_TOOL_SEARCH) for tool in named):
         names = {str(one.get("tool_name") or one.get("name")) for one in loaded}
         for name in {tool["name"] for tool in named if tool.get("defer_loading") is True} - names:
             tools.tools.pop(name, None)
@@ -405,8 +407,9 @@ class MessagesRequestReader(RequestReader):
         body = request.body
         if body.get("thread") is not None:
             raise RefusedRequestError(_NO_THREADS, "thread", fields={"details": _UNSUPPORTED_THREAD})
-        for name, (field_type, expected) in _TYPED_FIELDS.items():
-            read_request.checked(body, name, field_type, expected)
+        read_request.checked(body, "stream", bool, "true or false")
+        for name, expected in () if _OBJECTS.keys().isdisjoint(body) else _OBJECTS.items():
+            read_request.checked(body, name, dict, expected)
         counts = read_request.Counts()
         system = _system(body.get("system"), counts)
         messages = tuple(_messages(body.get("messages"), counts))
@@ -433,12 +436,11 @@ _UNSUPPORTED_THREAD: Final = {"error_code": "thread_unsupported_request", "unsup
 ignore that would lose the person's words, because its next request holds the results of tools alone
 (`anthropic` 2.12.0, `lib/threads/_thread_state.py`)."""
 
-_TYPED_FIELDS: Final[dict[str, tuple[type, str]]] = {
-    "stream": (bool, "true or false"),
-    "thinking": (dict, "an object with a type"),
-    "output_config": (dict, "an object"),
-    "metadata": (dict, "an object"),
-    "context_management": (dict, "an object with edits"),
+_OBJECTS: Final = {
+    "thinking": "an object with a type",
+    "output_config": "an object",
+    "metadata": "an object",
+    "context_management": "an object with edits",
 }
 """Fields that the answer depends on."""
 
