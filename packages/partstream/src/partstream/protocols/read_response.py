@@ -556,10 +556,10 @@ class Glance(ABC):
                     return None
                 pieces.append(piece)
                 # An event with the same bytes around its text is the same but for it.
-                field = self.text_field + json_codec.dumps_text(piece) if piece else b""
-                is_certain = piece and frame.count(field) == 1
-                begin, _, end = frame.partition(field) if is_certain else (b"", b"", b"")
-                self._around = begin and begin + self.text_field, end
+                self._around = b"", b""
+                if piece and frame.count(field := self.text_field + json_codec.dumps_text(piece)) == 1:
+                    begin, _, end = frame.partition(field)
+                    self._around = begin and begin + self.text_field, end
         except _NOT_PLAIN:
             return None
         said = "".join(pieces)

@@ -479,7 +479,7 @@ def _read(raw: JSONObject, context: int | None) -> Usage:
 
 
 def _prompt(raw: JSONObject) -> int | None:
-    counts = [count for name in _INPUT if (count := as_count(raw.get(name))) is not None]
+    counts = [count for name in _INPUT if name in raw and (count := as_count(raw[name])) is not None]
     return sum(counts) if counts else None
 
 
@@ -766,8 +766,10 @@ class MessagesGlance(base.Glance):
                 is_plain = is_plain and not message.get("stop_reason") and not message.get("stop_sequence")
                 is_plain = is_plain and self._id is not None and not base.tier(usage)
                 self._usage.say(usage)
+                event = event if len(event) > 2 else {"usage": usage}  # all else was looked at
             case "content_block_start":
                 is_plain = event["index"] == 0 and event["content_block"] == _BLOCK
+                event = event if len(event) > 3 else {}
             case "content_block_stop":
                 is_plain = event["index"] == 0
             case "message_delta":
