@@ -19,7 +19,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
 from datetime import UTC, datetime
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from partstream.codec.checks import replace
@@ -107,6 +106,11 @@ class ExchangeCapture:
         left_out_reads, left_out_bytes: What is not kept of the body.
     """
 
+    sent: int | None = None
+    head: ResponseHead | None = None
+    end: ExchangeEnd | None = None
+    left_out_reads = left_out_bytes = 0
+
     def __init__(
         self,
         answer: AnswerCapture,
@@ -123,10 +127,6 @@ class ExchangeCapture:
         self.redactor = redactor
         self.shown = shown
         self.started = answer.clock()
-        self.sent: int | None = None
-        self.head: ResponseHead | None = None
-        self.end: ExchangeEnd | None = None
-        self.left_out_reads = self.left_out_bytes = 0
 
     @property
     def turns(self) -> int:
@@ -195,6 +195,13 @@ class AnswerCapture:
         is_wanted: Whether this very answer was asked for: it is kept then, whatever a setting says.
     """
 
+    ended: int | None = None
+    outcome: str | None = None
+    error: RecordedError | None = None
+    left_out_parts = 0
+    dropped_fields: tuple[str, ...] = ()
+    is_wanted = False
+
     def __init__(
         self,
         host: str,
@@ -214,18 +221,11 @@ class AnswerCapture:
         self.started_at = now()
         self.started = clock()
         self.exchanges: list[ExchangeCapture] = []
-        self.ended: int | None = None
-        self.outcome: str | None = None
-        self.error: RecordedError | None = None
-        self.size = self.left_out_parts = 0
-        self.dropped_fields: tuple[str, ...] = ()
-        self._turns = 0
-        self.is_dropped = self.is_wanted = False
         self._owner = owner
         self._most = most_bytes
+        self.size = self._left = self._turns = 0
+        self.is_dropped = self._is_split = False  # split: the beginning is whole, and what follows makes room
         self._redact = redact
-        self._left = 0
-        self._is_split = False  # whether the beginning is whole, and what follows makes room for what comes
         self._first: list[Entry] = []
         self._last: deque[Entry] = deque()
         self._append: Callable[[Entry], object] = self._first.append
@@ -301,9 +301,9 @@ class AnswerCapture:
     def leave_out(self) -> None:
         """Lets go of everything, because a setting says so; an answer that is wanted stays."""
         if not self.is_wanted:
-            self.drop()
             if self._owner is not None:
                 self._owner.forget(self)
+            self.drop()
 
     def drop(self) -> None:
         """Lets go of everything, and keeps nothing from now on."""
@@ -326,7 +326,7 @@ class AnswerCapture:
     def _fitting(self, request: CapturedRequest) -> CapturedRequest:
         """The request with as much of its body as there is room for; a body that was kept before takes none."""
         size, body = _EXCHANGE_BYTES, request.body
-        if not any(body is kept for kept in self._request_bodies):
+        if not (self._request_bodies and any(body is kept for kept in self._request_bodies)):
             most = self._most // _SHARE_OF_REQUEST
             if len(body) > most:
                 request = replace(request, body=body[:most], left_out=len(body) - most)
@@ -377,7 +377,6 @@ class AnswerCapture:
 
 # ---- The last answers ----
 
-_SIZE: Final = attrgetter("size")
 MOST_ANSWERS: Final = 20
 MOST_BYTES: Final = 20 * 1024 * 1024  # all answers together
 MOST_BYTES_OF_ONE: Final = 10 * 1024 * 1024
@@ -394,6 +393,9 @@ class LastAnswers:
         redact: Removes secrets from what errors say.
         clock: Returns nanoseconds.
         now: Returns the wall time.
+
+    Attributes:
+        size: The bytes that the answers have taken.
     """
 
     def __init__(
@@ -414,7 +416,7 @@ class LastAnswers:
         self._now = now
         self._answers: list[AnswerCapture] = []
         self._listeners: list[Callable[[AnswerCapture], object]] = []
-        self._begun = 0
+        self._begun = self.size = 0
 
     @property
     def answers(self) -> tuple[AnswerCapture, ...]:
@@ -425,11 +427,6 @@ class LastAnswers:
     def newest(self) -> AnswerCapture | None:
         """The answer that began last; None where there is none."""
         return self._answers[-1] if self._answers else None
-
-    @property
-    def size(self) -> int:
-        """The bytes that the answers have taken."""
-        return sum(map(_SIZE, self._answers))
 
     def on_change(self, listener: Callable[[AnswerCapture], object]) -> Callable[[], None]:
         """Has a function called with each answer when it has begun, and again when it has ended.
@@ -473,15 +470,17 @@ class LastAnswers:
         """Lets go of an answer, if it is still here: it must not be kept."""
         if answer is not None and answer in self._answers:
             self._answers.remove(answer)
+            self.size -= answer.size
             answer.drop()
 
     def more_room(self, answer: AnswerCapture, size: int) -> bool:
-        """Whether an answer may take so many bytes more; others may have to go for it."""
+        """Gives an answer so many bytes more, if it may take them; others may have to go for it."""
         while self.size + size > self._most_bytes:
             oldest = self._oldest(answer)
             if oldest is None:
                 return False
             self.forget(oldest)
+        self.size += size
         return True
 
     def changed(self, answer: AnswerCapture) -> None:
