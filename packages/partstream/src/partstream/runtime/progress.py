@@ -13,18 +13,19 @@ from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Itera
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from partstream.codec.checks import dataclass, narrow
+from partstream.codec.checks import dataclass
 from partstream.errors import AnswerTooLargeError, ContractViolationError, PartstreamError
 from partstream.lm.contract import CheckMode, CodePlace, ContractChecker, Violation
 from partstream.lm.messages import ChatMessage
 from partstream.lm.outputs import Finish
 from partstream.lm.parts import ResponsePart, TextPart, ThinkingPart
-from partstream.lm.provider import DrainingProgress, FinishingProgress, Progress, WaitingProgress
-from partstream.upstream.forwarding import PassingProgress
+from partstream.lm.provider import Progress
 
 if TYPE_CHECKING:
     from pathlib import Path
     from types import FrameType, TracebackType
+
+    from partstream.upstream.forwarding import Passage
 
 # ---- The person's own code ----
 
@@ -208,12 +209,10 @@ class CheckedProgress:
         self._checker = ContractChecker(tools, mode, on_violation, locate=self._reporting.place)
         self._check = self._checker.check
         self._report = progress.report
-        passing = narrow(progress, PassingProgress)
-        self.passage = None if passing is None else passing.passage
-        draining = narrow(progress, DrainingProgress)
-        self.drain: Callable[[], Coroutine[Any, Any, None]] = _keep_up if draining is None else draining.drain
-        self._finishing = narrow(progress, FinishingProgress)
-        self._waiting = narrow(progress, WaitingProgress)
+        self.passage: Passage | None = getattr(progress, "passage", None)
+        self.drain: Callable[[], Coroutine[Any, Any, None]] = getattr(progress, "drain", _keep_up)
+        self._finish: Callable[[Finish], object] | None = getattr(progress, "finish", None)
+        self._wait: Callable[[str, float], object] | None = getattr(progress, "wait", None)
         self._ended = False
 
     def report(self, part: ResponsePart, /) -> None:
@@ -233,8 +232,8 @@ class CheckedProgress:
 
     def wait(self, reason: str, seconds: float, /) -> None:
         """Takes the reason why the response does not begin yet."""
-        if self._waiting is not None and not self._ended:
-            self._waiting.wait(reason, seconds)
+        if self._wait is not None and not self._ended:
+            self._wait(reason, seconds)
 
     def finish(self, finish: Finish, /) -> None:
         """Takes the end of the answer; ignores it after the end of the response.
@@ -247,8 +246,8 @@ class CheckedProgress:
         if self._ended:
             return
         self.said_finish = finish
-        if self._finishing is not None:
-            self._finishing.finish(finish)
+        if self._finish is not None:
+            self._finish(finish)
 
     def follow(self, generator: AsyncGenerator[object, None]) -> None:
         """Names the generator that yields the parts. A generator is suspended while another function reports the parts

@@ -1,7 +1,7 @@
 """Sends a client's request on as it came, and its answer's bytes as they come, where both sides speak the same wire.
 
 A server offers a request with a :class:`Passage`, which goes along with the progress of the answer. A wrapper that
-changes nothing of an answer hands it on (:class:`PassingProgress`). Any other object around the progress does not, so
+changes nothing of an answer has it as its own `passage`. Any other object around the progress does not, so
 that its provider reports parts. A gateway takes the passage if :func:`obstacle_at` finds no reason against it, and
 asks its upstream with the same transport, attempts, keys and limits as for any other request. Otherwise the request is
 translated.
@@ -25,7 +25,7 @@ from enum import Enum
 from functools import cache
 from operator import attrgetter
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, cast, runtime_checkable
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, cast
 
 from partstream.codec.checks import dataclass, field, fields, replace
 from partstream.codec.json_codec import JSONDecodeError, dumps, dumps_text, loads
@@ -88,8 +88,6 @@ class RawRequest:
     def opened(self, origin: Origin, *, seals: bool = False) -> RawRequest | None:
         """The request with the state that was sealed here as an upstream has given it; None where it was another one's,
         or is not at a place of its own. What an upstream that `seals` has sealed itself goes back as it came."""
-        if not self.is_sealed:
-            return self
         sent = {**self.document, **self.added}
         try:
             opened = {name: _opened(sent[name], origin.key, seals=seals) for name in sent.keys() & _SAID}
@@ -143,8 +141,9 @@ class RawRequest:
         body.update(usage)
         for field_name, value in added.items():
             body.pop(field_name, None) if value is None else body.update({field_name: value})
-        limited = [one for one in self.rules.output_limits if one[0] in body and value_at(body, one) is not None]
-        limit = self.output_limit
+        limit, limited, places = self.output_limit, [], self.rules.output_limits
+        if limit is not None or len(places) > 1:
+            limited = [one for one in places if one[0] in body and value_at(body, one) is not None]
         if limit is None and len(limited) > 1:  # servers differ in which of them counts
             said_limits = (value_at(body, place) for place in limited)
             limit = min((one for one in said_limits if type(one) is int and one > 0), default=None)
@@ -266,6 +265,7 @@ def obstacle_at(
     model_id: str,
     *,
     reads_tool_choice: bool,
+    is_usual: bool,
 ) -> Obstacle | None:
     """Why an upstream is not asked with the request as it came; None where it is. The messages and the options of the
     question are `asked`, and the configuration is of the protocol that it speaks, in which it has this path."""
@@ -278,14 +278,19 @@ def obstacle_at(
         choice = raw.document.get("tool_choice")
         if (choice.get("type") if isinstance(choice, Mapping) else choice) not in (None, *_ALL_TOOLS):
             return Obstacle.CHOICE
-    settings = configuration.request_settings(model_id)
-    is_usual = _of_stream(configuration.stream) == _USUAL_STREAM and _of_request(settings) == _USUAL_SETTINGS
-    if not is_usual or configuration.errors is not ErrorMode.REJECT:
+    if not is_usual:
         return Obstacle.SETTING
-    has_limit = settings.max_output_tokens is not None or raw.output_limit is not None
-    if has_limit and raw.rules.new_limit is None and not raw.names_a_limit():
-        return Obstacle.LIMIT
+    if raw.rules.new_limit is None and not raw.names_a_limit():
+        has_limit = configuration.request_settings(model_id).max_output_tokens is not None
+        return Obstacle.LIMIT if has_limit or raw.output_limit is not None else None
     return None
+
+
+def is_usual(configuration: GatewayConfiguration, model_id: str) -> bool:
+    """Whether no setting of an upstream changes how requests to a model are written, or how answers are shown."""
+    is_usual_request = _of_request(configuration.request_settings(model_id)) == _USUAL_SETTINGS
+    is_shown = _of_stream(configuration.stream) == _USUAL_STREAM and configuration.errors is ErrorMode.REJECT
+    return is_usual_request and is_shown
 
 
 def _fields(value: Any, without: Container[str]) -> Callable[[Any], tuple[object, ...]]:
@@ -359,13 +364,6 @@ class RawRefusal(NamedTuple):
     status: int
     headers: Mapping[str, str]
     body: bytes
-
-
-@runtime_checkable
-class PassingProgress(Protocol):
-    """A progress that can take the answer's own bytes; `passage` is None where this answer has to come as parts."""
-
-    passage: Passage | None
 
 
 _RETURNED: Final = frozenset(

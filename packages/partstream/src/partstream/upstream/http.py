@@ -302,12 +302,9 @@ class OutboundHead:
 
     def request(self, content: bytes, exchange: ExchangeTap | None) -> PlainRequest:
         """The request with a body, as it is sent."""
-        head, headers = self.plain, self.raw
-        for name, length in length_of(self.method, content).items():
-            line = name.encode(), length.encode()
-            head = None if head is None else b"%b%b: %b\r\n" % (head, *line)
-            headers = [*headers, line]
-        head = None if head is None else head + b"\r\n"
+        lines = [(name.encode(), length.encode()) for name, length in length_of(self.method, content).items()]
+        written, headers = [b"%b: %b\r\n" % line for line in lines], [*self.raw, *lines]
+        head = None if self.plain is None else b"".join((self.plain, *written, b"\r\n"))
         sending, sent = (None, None) if exchange is None else (exchange.sending, exchange.was_sent)
         return PlainRequest(self.method, self.place.target, headers, content, sending, sent, head)
 

@@ -19,12 +19,12 @@ import time
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
-from functools import partial
+from functools import lru_cache, partial
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream import errors
-from partstream.codec.checks import MOST_DOLLARS, as_amount, as_count, dataclass, narrow, replace, unusable_counts
+from partstream.codec.checks import MOST_DOLLARS, as_amount, as_count, dataclass, replace, unusable_counts
 from partstream.codec.limits import LARGE_BYTES, dumps_in_pieces, is_long
 from partstream.conversation import preparation, turns
 from partstream.conversation.media import is_address
@@ -33,7 +33,6 @@ from partstream.lm import parts
 from partstream.lm.messages import ToolMode
 from partstream.lm.outputs import FileMode, Finish, Outcome, StreamOutput, Unmapped
 from partstream.lm.parts import UnifiedFinishReason
-from partstream.lm.provider import DrainingProgress, FinishingProgress, WaitingProgress
 from partstream.protocols.errors import ErrorKind, Overflow, wait_in_sentence
 from partstream.protocols.protocol import PROTOCOLS, CountEndpoint, asking
 from partstream.settings.known_servers import KnownServer, known_server, server_at
@@ -44,7 +43,7 @@ from partstream.tokens.counting import weight_of
 from partstream.upstream.attempts import MOST_PAUSES, Attempts, Sending
 from partstream.upstream.context import in_thread, report_dropped
 from partstream.upstream.discovery import ModelList, document_in
-from partstream.upstream.forwarding import Obstacle, PassingProgress, obstacle_at, says_something
+from partstream.upstream.forwarding import Obstacle, is_usual, obstacle_at, says_something
 from partstream.upstream.http import Connections, UpstreamHTTP
 from partstream.upstream.http_errors import advise_on_key, in_own_words
 from partstream.upstream.transport import Transport, UpstreamRequest, body_document, fetched_file
@@ -55,7 +54,7 @@ if TYPE_CHECKING:
     from partstream.lm.messages import ChatMessage, RequestOptions
     from partstream.lm.outputs import PausingStream
     from partstream.lm.parts import ResponsePart, Usage
-    from partstream.lm.provider import LanguageModelChatInformation, Progress
+    from partstream.lm.provider import FinishingProgress, LanguageModelChatInformation, Progress
     from partstream.protocols.serve import WireRequest
     from partstream.tokens.ledger import Ledger
     from partstream.upstream.configuration import GatewayConfiguration
@@ -134,6 +133,7 @@ class RequestSender:
             self.server = known_server(detected.server)
         self._said: set[str] = set()
         self._known: dict[str, tuple[object, preparation.RequestSettings, preparation.ConversationRules]] = {}
+        self._is_usual = lru_cache(_MOST_KEPT)(partial(is_usual, configuration))
 
     async def open(self, model: LanguageModelChatInformation, question: ModelCall) -> ModelRequest:
         """The request that asks a model.
@@ -179,12 +179,12 @@ class RequestSender:
         self, model: LanguageModelChatInformation, raw: RawRequest, asked: tuple[object, object]
     ) -> tuple[RawRequest, Obstacle | None]:
         """The request for this upstream, and why it is translated; None where it is not."""
-        opened = raw.opened(Origin(self.fingerprint, model.id), seals=self.http.seals)
+        opened = raw.opened(Origin(self.fingerprint, model.id), seals=self.http.seals) if raw.is_sealed else raw
         if opened is None:
             return raw, Obstacle.OWN_STATE
-        reads = self.models.capabilities(model.id).reads_tool_choice
-        path = self.writer.path
-        return opened, obstacle_at(opened, asked, self.configuration, path, model.id, reads_tool_choice=reads)
+        reads, is_plain = self.models.capabilities(model.id).reads_tool_choice, self._is_usual(model.id)
+        about = self.configuration, self.writer.path, model.id
+        return opened, obstacle_at(opened, asked, *about, reads_tool_choice=reads, is_usual=is_plain)
 
     def completed(
         self, settings: preparation.RequestSettings, model: LanguageModelChatInformation
@@ -688,13 +688,12 @@ class ForwardingProgress:
     """
 
     def __init__(self, progress: Progress) -> None:
-        passing = narrow(progress, PassingProgress)
-        self.passage = None if passing is None else passing.passage
+        self.passage: Passage | None = getattr(progress, "passage", None)
         self._has_parts = False
         self.progress = progress
-        self._draining = narrow(progress, DrainingProgress)
-        self._finishing = narrow(progress, FinishingProgress)
-        self._waiting = narrow(progress, WaitingProgress)
+        self._drain: Callable[[], Awaitable[None]] | None = getattr(progress, "drain", None)
+        self._finish: Callable[[Finish], object] | None = getattr(progress, "finish", None)
+        self._wait: Callable[[str, float], object] | None = getattr(progress, "wait", None)
         self.last: Finish | None = None
 
     @property
@@ -704,7 +703,7 @@ class ForwardingProgress:
 
     def through(self, other: FinishingProgress) -> None:
         """Passes what follows on to another progress, which passes it on to the caller's."""
-        self.progress = self._finishing = other
+        self.progress, self._finish = other, other.finish
 
     def report(self, part: ResponsePart) -> None:
         """Reports a part."""
@@ -713,12 +712,12 @@ class ForwardingProgress:
 
     def drain(self) -> Awaitable[None] | None:
         """Waits for a consumer that is slower than the upstream; None for one that never is."""
-        return None if self._draining is None else self._draining.drain()
+        return None if self._drain is None else self._drain()
 
     def wait(self, reason: str, seconds: float) -> None:
         """Announces that the next attempt begins after some seconds."""
-        if self._waiting is not None:
-            self._waiting.wait(reason, seconds)
+        if self._wait is not None:
+            self._wait(reason, seconds)
 
     def ended(self, error: LanguageModelError | None = None) -> None:
         """Passes on the end of the last attempt, if it had one; or that the answer fails, with its other facts."""
@@ -728,8 +727,8 @@ class ForwardingProgress:
             if last is None or last.error is None or last.error not in (error, error.__cause__):
                 last = Finish(Outcome.FAILED)
             last = replace(last, error=error)
-        if last is not None and self._finishing is not None:
-            self._finishing.finish(last)
+        if last is not None and self._finish is not None:
+            self._finish(last)
 
 
 # ---- Refused fields ----
