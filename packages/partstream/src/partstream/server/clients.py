@@ -251,7 +251,7 @@ class AnswerKind(StrEnum):
     """A name for the session, which the client asks for by itself: of opencode before the first turn."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen, see `RawRequest`
 class RequestClient:
     """The program that sent a request, by its headers: a known client such as `codex`, or the product in its user
     agent, or "". `retry` is how many times it has sent this request before."""

@@ -30,7 +30,7 @@ import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext, suppress
-from functools import cached_property, lru_cache, partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from partstream import errors
@@ -352,6 +352,7 @@ class RequestHandler:
         self._time = time.time()
         self._loop = asyncio.get_running_loop()
         self._started = self._loop.time()
+        self._made_current: serving.CurrentAnswer | None = None
         self._violations: set[str] = set()  # the rules that the provider has broken
         self._usage_rows: list[UsageRow] = []  # what the upstreams that the provider asked have entered into the ledger
 
@@ -774,13 +775,15 @@ class RequestHandler:
             self._unsaid = DroppedFields(self._request.request_id, self.state.unsaid, caller=self.caller.name)
             self._unsaid.add(names)
 
-    @cached_property
+    @property
     def _current(self) -> serving.CurrentAnswer:
         """What the provider may know of its caller; made once the request is read."""
-        client = client_of(self._request.headers, self._asked)
-        return serving.CurrentAnswer(
-            self.caller, client, report_dropped=lambda paths: None if self._is_over else self._lost().report(paths)
-        )
+        if self._made_current is None:  # `cached_property` takes a lock until Python 3.12
+            client = client_of(self._request.headers, self._asked)
+            self._made_current = serving.CurrentAnswer(
+                self.caller, client, report_dropped=lambda paths: None if self._is_over else self._lost().report(paths)
+            )
+        return self._made_current
 
     # ---- The provider, and the bytes of its response ----
 

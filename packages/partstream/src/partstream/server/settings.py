@@ -207,7 +207,7 @@ CURRENT_ANSWER: Final[ContextVar[CurrentAnswer | None]] = ContextVar("partstream
 # ---- Admission ----
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen, see `RawRequest`
 class AnswerRequest:
     """A request that waits for admission.
 
@@ -245,7 +245,7 @@ class HeldText(NamedTuple):
     characters: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen, see `RawRequest`
 class EndedAnswer:
     """A response that was admitted, once it is over.
 
@@ -295,7 +295,7 @@ class Permit(Protocol):
         was cancelled, or no provider was asked after all."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen, see `RawRequest`
 class Admitted:
     """A request that was admitted, as the model gets it."""
 
@@ -347,7 +347,7 @@ class Admission(Protocol):
 # ---- Observations ----
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen, see `RawRequest`
 class AnswerObservation:
     """A response that is over.
 
