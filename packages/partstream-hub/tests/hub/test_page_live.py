@@ -18,7 +18,7 @@ from partstream_hub.store.values import LedgerRow
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from playwright.sync_api import Page
+    from playwright.sync_api import Page, Route
 
     from inspector.browser import RunningBrowser
 
@@ -146,6 +146,22 @@ def test_a_key_that_is_typed_is_kept_nowhere(page: Page, hub: LiveHub, key: str)
     page.get_by_role("button", name="Forget my key").click()
     assert page.get_by_label("Your key of this hub").is_visible()
     assert page.get_by_role("heading", name="Budgets").count() == 0
+
+
+def test_an_answer_to_a_forgotten_key_is_not_shown_to_the_next_reader(page: Page, hub: LiveHub, key: str):
+    opened(page, hub, "root")
+    late: list[Route] = []
+    page.route("**/hub/v1/page?days=7**", lambda route: late.append(route), times=1)  # noqa: PLW0108 - marked
+    page.get_by_role("button", name="7 days").click()
+    page.wait_for_function("document.querySelector('#said').textContent === 'Reading.'")
+    page.get_by_role("button", name="Forget my key").click()
+    page.get_by_label("Your key of this hub").fill(key)
+    page.get_by_role("button", name="Show").click()
+    page.get_by_role("heading", name="Hub: ana").wait_for()
+    with page.expect_response("**/hub/v1/page?days=7**"):
+        late[0].continue_()
+    page.evaluate("fetch('/hub').then((frame) => frame.text())")  # comes after it
+    assert page.get_by_role("heading", level=1).inner_text() == "Hub: ana"
 
 
 def until_known(hub: LiveHub, key: str) -> None:

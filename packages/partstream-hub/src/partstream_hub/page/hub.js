@@ -75,15 +75,17 @@
     if (!isQuiet) say("Reading.");
     const zone = encodeURIComponent(Intl.DateTimeFormat().resolvedOptions().timeZone ?? "UTC");
     const path = `/hub/v1/page?days=${state.days}&zone=${zone}`;
+    const { key } = state;
     const response = await answered(path);
+    if (state.key !== key) return; // Forgotten meanwhile, and perhaps another person's.
     if (response.status === 401) {
       forget();
       return askForKey("The hub does not know this key, or no longer.");
     }
     if (!response.ok) return tell(`The hub cannot show this now (${response.status}). It is tried again in a moment; a shorter period takes less.`);
     state.isNew = false;
-    if (!state.key) return;
-    showNewer(await response.text());
+    const newer = await response.text();
+    if (state.key === key) showNewer(newer);
     if (!isQuiet) say("The page is up to date.");
   }
 
