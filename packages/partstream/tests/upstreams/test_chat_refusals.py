@@ -2,6 +2,7 @@
 
 import json
 import logging
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +12,7 @@ from partstream import ChatMessage, RequestOptions, Tool
 from partstream.codec.json_codec import dumps
 from partstream.conversation.preparation import RequestSettings
 from partstream.errors import LanguageModelErrorCode, UpstreamFailureError, UpstreamHTTPError
+from partstream.upstream import requests
 from partstream_devtools.testing.faults import Step, document
 from rows import one_test_for
 from upstreams.test_refusals import Body, asked, server
@@ -296,3 +298,25 @@ def test_a_field_that_only_a_text_of_the_caller_names_is_not_forgotten_for_other
             assert [{name: body.get(name) for name in options} for body in came] == [options] * 3
 
     run(check())
+
+
+def test_a_large_request_that_is_refused_is_looked_through_beside_the_event_loop(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It takes seconds for 30 MB, in which no other request would be answered."""
+    threads: list[bool] = []
+
+    def in_own_words(error: Any, body: Any) -> Any:
+        threads.append(threading.current_thread() is threading.main_thread())
+        return error
+
+    async def check() -> None:
+        def answer_to(body: Body) -> list[Step]:
+            return refusal(422, MISTRAL) if "stream_options" in body else HELLO
+
+        async with server(answer_to) as (url, _), gateway_to(url, **CHAT) as provider:
+            assert (await asked(provider, "many words " * 30_000)).text == "Hello"
+
+    monkeypatch.setattr(requests, "in_own_words", in_own_words)
+    run(check())
+    assert threads == [False]

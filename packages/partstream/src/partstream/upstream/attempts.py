@@ -35,7 +35,7 @@ from partstream.conversation.provider_state import Carried
 from partstream.errors import UpstreamError
 from partstream.lm.outputs import PausingStream
 from partstream.protocols.errors import COMMON_ERRORS, Errors
-from partstream.upstream.context import IS_ONE_ATTEMPT
+from partstream.upstream.context import IS_ONE_ATTEMPT, in_thread
 from partstream.upstream.http_errors import says_path_is_missing
 
 if TYPE_CHECKING:
@@ -110,9 +110,11 @@ class Asking:
         policy: When the same is sent again; None for never.
         errors: How the upstream reports errors.
         credentials: The source of the key; None where no other key is asked for.
+        weight: The bytes of the request, or about as many.
     """
 
     policy: RetryPolicy | None = None
+    weight: int = 0
     errors: Errors = COMMON_ERRORS
     credentials: CredentialSource | None = None
 
@@ -190,7 +192,8 @@ async def _drop(error: UpstreamError, attempts: Attempts, asking: Asking) -> boo
     # What is left out makes no input shorter.
     if isinstance(error, errors.ContextLengthExceededError) or attempts.drops >= MOST_DROPS:
         return False
-    before, attempts.sending = attempts.sending, asking.with_less(error, attempts.sending)
+    before = attempts.sending
+    attempts.sending = await in_thread(asking.weight, asking.with_less, error, before)
     is_less = attempts.sending != before
     attempts.drops += is_less
     return is_less

@@ -399,6 +399,7 @@ class _Answering(_Spoken):
             with suppress(LanguageModelError):  # then it has no price, which the request says
                 await sender.models.information()
         self._request = await sender.open(self._model, self._question)
+        self.weight = self._request.weight
         if sender.spending is not None:
             await self._request.admit(sender.spending)
         return self._request.first

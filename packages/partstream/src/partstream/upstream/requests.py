@@ -251,7 +251,7 @@ class ModelRequest:
         self._sender = sender
         self._model = model
         self._question = question
-        self._weight = weight
+        self.weight = weight
         asked, pricing = (question.messages, question.options), sender.models.pricing(model.id)
         self._tokens = RequestTokens(sender.accounting, model, *asked, pricing, sender.on_change)
         self._tokens.weight = weight
@@ -290,7 +290,7 @@ class ModelRequest:
         from partstream.upstream.spending import bound_of  # noqa: PLC0415 - few have limits
 
         question, limit = self._question, sender.configuration.request_settings(model.id).max_output_tokens
-        weight = max(self._weight, weight_of(question.messages))
+        weight = max(self.weight, weight_of(question.messages))
         bound = await in_thread(weight, bound_of, model, question, limit, price)
         self.admission = await spending.admit(model.id, bound, question.progress.wait)
 
@@ -311,8 +311,8 @@ class ModelRequest:
         """
         sender, paused = self._sender, attempts.paused
         if paused is None:
-            self._exchange, self._report = await in_thread(self._weight, self._begin, attempts.sending)
-            if self._weight > LARGE_BYTES:
+            self._exchange, self._report = await in_thread(self.weight, self._begin, attempts.sending)
+            if self.weight > LARGE_BYTES:
                 self._exchange = replace(self._exchange, is_large=True)
             self._next = self._exchange
             self._tokens.estimate_beside()
@@ -348,7 +348,7 @@ class ModelRequest:
         if it says that."""
         said, of_wire = getattr(error, "provider_message", None), self._sender.writer.errors
         if error.retry_after is not None and wait_in_sentence(said) == error.retry_after:
-            own = await in_thread(self._weight, in_own_words, error, exchange.request.body)
+            own = await in_thread(self.weight, in_own_words, error, exchange.request.body)
             error.retry_after = wait_in_sentence(own.provider_message)
         overflow = of_wire.overflow(error)
         is_wordless = isinstance(error, errors.UpstreamHTTPError) and error.http_status == 400 and not error.body
@@ -358,7 +358,7 @@ class ModelRequest:
         if overflow is None and not self._tokens.is_nearly_full:
             return None
         # Cerebras refuses what is too long without a word.
-        own = await in_thread(self._weight, in_own_words, error, exchange.request.body)
+        own = await in_thread(self.weight, in_own_words, error, exchange.request.body)
         return self._tokens.refused(error, overflow or Overflow(), teaches=overflow == of_wire.overflow(own))
 
     def _take(self, outputs: list[StreamOutput]) -> Awaitable[object] | None:
