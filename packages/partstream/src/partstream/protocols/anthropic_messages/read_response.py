@@ -764,7 +764,7 @@ class MessagesGlance(base.Glance):
                 self._id, self._model = identifier(message, "id"), identifier(message, "model")
                 usage, is_plain = message["usage"], message.keys() <= _PLAIN_MESSAGE and message["content"] == []
                 is_plain = is_plain and not message.get("stop_reason") and not message.get("stop_sequence")
-                is_plain = is_plain and self._id is not None and not base.tier(usage)
+                is_plain = is_plain and self._id is not None and ("service_tier" not in usage or not base.tier(usage))
                 self._usage.say(usage)
                 event = event if len(event) > 2 else {"usage": usage}  # all else was looked at
             case "content_block_start":

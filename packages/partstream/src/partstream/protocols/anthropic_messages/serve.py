@@ -306,8 +306,6 @@ def read_thinking(body: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     Raises:
         InvalidRequestError: A field has the wrong type.
     """
-    if body.keys().isdisjoint(("output_config", "thinking")):
-        return "", {}
     output = {name: value for name, value in (body.get("output_config") or {}).items() if value is not None}
     effort = read_request.optional_text(output, "effort", "output_config")
     output.pop("effort", None)
@@ -331,10 +329,11 @@ def _tools(body: Mapping[str, Any], tools: read_request.AskedTools) -> tuple[tup
     search for it, it is there from the beginning, because nothing here searches.
     """
     listed, loaded = body.get("tools"), list(_loaded(body))
+    if listed is None and not loaded and body.get("tool_choice") is None:
+        return (), ToolMode.AUTO
     tools.read(listed, "custom", schema="input_schema", others=_OF_CLIENT)
-    if inline := [one.get("definition") for one in loaded if one.get("type") == "tool_definition"]:
-        where = "messages[].content[].tool.definition"
-        tools.read(inline, "custom", schema="input_schema", others=_OF_CLIENT, where=where)
+    inline = [one.get("definition") for one in loaded if one.get("type") == "tool_definition"]
+    tools.read(inline, "custom", schema="input_schema", others=_OF_CLIENT, where="messages[].content[].tool.definition")
     named = [tool for tool in listed or () if isinstance(tool.get("name"), str)]
     if named and not any(str(tool.get("type")).startswith(_TOOL_SEARCH) for tool in named):
         names = {str(one.get("tool_name") or one.get("name")) for one in loaded}
@@ -416,7 +415,7 @@ class MessagesRequestReader(RequestReader):
         tools = read_request.AskedTools(counts)
         chosen = _tools(body, tools)
         read_request.count_unread(body, _READ, counts)
-        effort, options = read_thinking(body)
+        effort, options = read_thinking(body) if "thinking" in body or "output_config" in body else ("", {})
         if (body.get("tool_choice") or {}).get("disable_parallel_tool_use"):
             options["parallel_tool_calls"] = False
         if user := read_request.optional_text(body.get("metadata") or {}, "user_id", "metadata"):
