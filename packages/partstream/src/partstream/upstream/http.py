@@ -109,9 +109,7 @@ class UpstreamHTTP:
             UpstreamTimeoutError: The upstream did not accept a connection in time.
         """
         head, content = self._head(request, key), request.content or b""
-        exchange, has_head = None, False
-        if capture is not None:
-            exchange = head.begin_exchange(capture, content)
+        exchange, has_head = None if capture is None else head.begin_exchange(capture, content), False
         _logger.debug("%s %s: sending %d bytes", request.method, request.path, len(content))
         failure: errors.UpstreamError | None = None
         try:

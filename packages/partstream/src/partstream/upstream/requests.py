@@ -526,8 +526,6 @@ class ForwardedRequest(ModelRequest):
         completed, _ = sender.completed(settings, model)
         self._window = completed.capabilities.context_window
         self._usage = sender.writer.usage_fields(raw.document, completed, model.id) if raw.stream_type else {}
-        session = question.options.model_options.get("_conversationId")
-        self._session = session if isinstance(session, str) else None
         if raw.body and max(map(raw.body.find, _NAMES_OF_FILES)) < 0:
             self._tokens.sizes = (len(raw.body),)
         if refused := sender.refused.of(model.id):
@@ -554,7 +552,9 @@ class ForwardedRequest(ModelRequest):
         asked = {name: value for name, value in self._usage.items() if name not in sending.left_out}
         wire, content = raw.wire(self._model.id, settings.extra_body, sender.writer.document_headers, asked)
         hides = raw.rules.tells_usage if asked else None  # the events by which usage was asked for
-        exchange = sender.exchange(wire, settings, self._session, passage=self._passage, content=content, hides=hides)
+        exchange = sender.exchange(
+            wire, settings, self._tokens.conversation, passage=self._passage, content=content, hides=hides
+        )
         most = as_count(raw.document.get("max_output_tokens")), self._window
         prefix = sender.configuration.stream.call_id_prefix
         return exchange, AttemptReport(self._question, None, self._tokens, prefix, most)
@@ -836,7 +836,7 @@ class RequestTokens:
         self.weight = 0
         self.sizes: Sequence[int | None] = ()
         conversation = options.model_options.get("_conversationId")
-        self._conversation = conversation if isinstance(conversation, str) and conversation else None
+        self.conversation = conversation if isinstance(conversation, str) and conversation else None
 
     async def estimate(self) -> None:
         """Estimates the tokens; other answers go on while the ledger's file is read."""
@@ -961,13 +961,13 @@ class RequestTokens:
             self._learn(usage, cost)
         else:
             if usage is not None:
-                accounting.record_usage(model.id, usage, conversation=self._conversation, cost=cost)
+                accounting.record_usage(model.id, usage, conversation=self.conversation, cost=cost)
             accounting.flush()
         return parts.usage_part(usage, cost, finish.edits) if is_shown and usage is not None else None
 
     def _learn(self, usage: Usage | None, cost: float | None) -> None:
         factor = self._accounting.factor(self._model.family)
-        self._accounting.answered(self._made, usage, conversation=self._conversation, cost=cost)
+        self._accounting.answered(self._made, usage, conversation=self.conversation, cost=cost)
         if usage is None or usage.input_tokens is None:
             _logger.info("%s reported no tokens of the request", self._model.id)
             return

@@ -284,8 +284,7 @@ class Transport:
         waits: LimitedWaits,
         exchange: UpstreamRequest | None = None,
     ) -> HTTPAnswer:
-        capture = current_capture()
-        kept = None
+        capture, kept = current_capture(), None
         if capture is not None and exchange is not None:
             kept = partial(capture.exchange, exchange.protocol.name, shown=exchange.options)
         try:
