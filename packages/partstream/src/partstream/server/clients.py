@@ -378,7 +378,7 @@ def _asks_for_title(known: KnownClient, asked: InboundRequest) -> bool:
 
 
 def _first_id(headers: Mapping[str, str], names: tuple[str, ...]) -> str | None:
-    return next((found for name in names if name in headers and (found := _as_id(headers[name])) is not None), None)
+    return next(filter(None, map(_as_id, filter(None, map(headers.get, names)))), None)
 
 
 def _turn_id(headers: Mapping[str, str], name: str, asked: InboundRequest | None) -> str | None:

@@ -269,11 +269,7 @@ def _naming(name: str) -> Callable[[Any], object] | None:
     folded = name.replace("_", "").casefold()
     if folded in _OF_OTHERS:
         return bool
-    return _is_inner if folded.endswith(("url", "uri")) else None
-
-
-def _is_inner(address: Any) -> bool:
-    return isinstance(address, str) and _ADDRESS.match(address) is not None
+    return (lambda said: isinstance(said, str) and _ADDRESS.match(said)) if folded.endswith(("url", "uri")) else None
 
 
 _OF_ACCOUNT: Final = frozenset({"openai-organization", "openai-project"})
