@@ -283,7 +283,7 @@ pictures: setup ## Take the pictures of VS Code in the README and the docs anew,
 # Each keeps its figures in a results.json, and from there they go into a page; `tokens` and `caching` write into their
 # page with DOCS=1.
 # - streams: reads streams beside other libraries, in four minutes
-# - serve: `partstream serve` and hubs beside a floor and gateways of others, in twelve minutes;
+# - serve: `partstream serve` and hubs beside a floor and gateways of others, in fourteen minutes;
 #   ONLY="floor partstream" ROUNDS=1 is a quick look, which leaves the page as it is
 # - record: `partstream record` before a server, in two minutes
 # - hub: the hub beside LiteLLM's proxy with its database, in six minutes

@@ -28,9 +28,9 @@ _QUIET: Final = 1.0
 
 
 @click.command()
-@click.option("--rounds", default=4, show_default=True, help="How often each contestant has its turn.")
-@click.option("--laps", default=6, show_default=True, help="In how many parts of a round first words are timed.")
-@click.option("--firsts", default=25, show_default=True, help="How many first words are timed in a lap.")
+@click.option("--rounds", default=4, show_default=True, help="How often answers at a pace and memory are measured.")
+@click.option("--laps", default=4, show_default=True, help="How often each contestant has its turn in a round.")
+@click.option("--firsts", default=30, show_default=True, help="How many first words are timed in a lap.")
 @click.option("--starts", default=2, show_default=True, help="How often each server is started, by round.")
 @click.option("--only", multiple=True, help=f"Who takes part, for a quick look: of {', '.join(GROUPS)}.")
 @click.option("--output", type=click.Path(path_type=Path), help=f"Default: {RESULTS.name}, for a run with everybody.")

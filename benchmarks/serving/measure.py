@@ -1,10 +1,10 @@
 """Measures all contestants in one interleaved run; what comes out is the file of results.
 
-In a round, each contestant in its turn, which chance decides, gives short answers to one client in several laps, one
-answer at the pace of a model, then short and long ones to many clients. So whatever else the machine does falls on all
-of them. A lap is short, for the speed of a machine changes within seconds, and a first word is compared with those of
-others of its lap. After the rounds, servers are started again, and then given more and more streams at once, one server
-after the other.
+In a lap, each contestant in its turn, which chance decides, gives short answers to one client, then short and long ones
+to many clients. So whatever else the machine does falls on all of them. A lap is short, and those that take long come
+last, for the speed of a machine changes within seconds, and a figure is compared with those of the same lap. A few laps
+and one answer of each at the pace of a model are a round. After the rounds, servers are started again, and then given
+more and more streams at once, one server after the other.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ LONG: Final = 200
 """Words of a long one: the difference to a short one says what a further word takes."""
 CLIENTS: Final = 16
 
-_MANY: Final = {SHORT: 40, LONG: 10}
-"""Answers that each client gets in a round."""
-_FEW: Final = {SHORT: 5, LONG: 2}
+_MANY: Final = {SHORT: 25, LONG: 8}
+"""Answers that each client gets in a lap."""
+_FEW: Final = {SHORT: 2, LONG: 1}
 """The same of servers that take long."""
 _CHECKED: Final = 70
 """Words of the answer that is read letter by letter."""
@@ -71,8 +71,8 @@ class Sizes:
     """How much is measured.
 
     Attributes:
-        rounds: How often each contestant has its turn.
-        laps: In how many parts of a round the answers to one client are timed.
+        rounds: How often each contestant gives an answer at a pace, and what servers hold is noted.
+        laps: How often each contestant has its turn in a round.
         firsts: How many answers to one client are timed in a lap.
         starts: How often each server is started for its time to a first answer, by round.
         groups: The groups of servers that take part; none for all.
@@ -104,14 +104,14 @@ def measure(sizes: Sizes, folder: Path, progress: Progress) -> dict[str, Any]:
         run.note_memory()
         run.check()
         paced = [one for one in run.present if one in PACED]
-        turns = sizes.rounds * len(run.present) * (sizes.laps + 1)
-        progress.expect(turns + sizes.rounds * sizes.starts * len(run.servers) + 2 * len(paced))
+        turns = 2 * sizes.laps * len(run.present) + len(paced)
+        progress.expect(sizes.rounds * turns + sizes.rounds * sizes.starts * len(run.servers) + 2 * len(paced))
         for number in range(sizes.rounds):
             for lap in range(sizes.laps):
-                for one in run.in_an_order_of_chance(f"{number} {lap}"):
-                    run.time_first_words(one, number)
-            for one in run.in_an_order_of_chance(f"{number}"):
-                run.take_turn(one, number)
+                for one in run.in_an_order_of_chance(number * sizes.laps + lap):
+                    run.take_turn(one, number * sizes.laps + lap)
+            for one in filter(paced.__contains__, run.in_an_order_of_chance(number)):
+                run.time_gaps(one)
             run.note_memory()
         for number in range(sizes.rounds * sizes.starts):
             for server in run.servers:
@@ -145,7 +145,7 @@ class _Run:
             "skipped": {},
             "first_words": {},  # by contestant and lap: milliseconds from each request
             "gaps": {},  # by contestant and round: milliseconds from each word of an answer at a pace to the next one
-            "answers": {},  # by contestant and words of an answer: each round's answers, seconds, processor seconds
+            "answers": {},  # by contestant and words of an answer: each lap's answers, seconds, processor seconds
             "memory": {},  # by server: answers given and bytes held, at first, after each round, and at rest
             "streams": {},  # by contestant: the most streams at once that came whole and did not stall
             "by_rust": [],  # contestants whose answer says that LiteLLM's Rust core made it
@@ -189,31 +189,31 @@ class _Run:
                 if "x-litellm-rust" in headers:
                     self.results["by_rust"].append(one.name)
 
-    def in_an_order_of_chance(self, seed: str) -> list[Contestant]:
-        """Who takes part; the order depends on the seed."""
-        return random.Random(seed).sample(self.present, len(self.present))
+    def in_an_order_of_chance(self, seed: int) -> list[Contestant]:
+        """Who takes part, those of slow servers last; the order depends on the seed."""
+        return sorted(random.Random(seed).sample(self.present, len(self.present)), key=lambda one: one.server.is_slow)
 
-    def time_first_words(self, one: Contestant, number: int) -> None:
-        """Measures what one client waits for, for a lap of a round."""
-        self._progress.say(f"round {number + 1}: first words, {one.name}")
+    def take_turn(self, one: Contestant, lap: int) -> None:
+        """Measures a contestant for a lap."""
+        self._progress.say(f"lap {lap + 1}: first words, {one.name}")
         try:
             came = self._ask(one, SHORT, answers=self._sizes.firsts)
-        except NotWholeError as error:
-            self._leave_out(one, error)
-        else:
             self.results["first_words"].setdefault(one.name, []).append(_rounded(came.first_words))
-
-    def take_turn(self, one: Contestant, number: int) -> None:
-        """Measures a contestant for a round."""
-        try:
-            if one in PACED:
-                came = self._ask(one, PACED_WORDS, pace=PACE, longest_gap=_LONG_GAP)
-                self.results["gaps"].setdefault(one.name, []).append(_rounded(came.gaps))
-            self._progress.say(f"round {number + 1}: {CLIENTS} clients, {one.name}")
+            self._progress.say(f"lap {lap + 1}: {CLIENTS} clients, {one.name}")
             for count in (SHORT, LONG):
                 self._measure_rate(one, count)
         except NotWholeError as error:
             self._leave_out(one, error)
+
+    def time_gaps(self, one: Contestant) -> None:
+        """Measures what is between the words of an answer at the pace of a model."""
+        self._progress.say(f"an answer at a pace, {one.name}")
+        try:
+            came = self._ask(one, PACED_WORDS, pace=PACE, longest_gap=_LONG_GAP)
+        except NotWholeError as error:
+            self._leave_out(one, error)
+        else:
+            self.results["gaps"].setdefault(one.name, []).append(_rounded(came.gaps))
 
     def note_memory(self) -> None:
         """Keeps what all servers hold now."""

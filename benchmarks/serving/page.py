@@ -41,7 +41,7 @@ _INTRODUCTION: Final = """\
 # Performance of serving
 
 `partstream serve` and a [hub](../hub.md), beside a floor and gateways of others, in one run: `make bench WHAT=serve`,
-twelve minutes on Linux with Node 20. `ONLY="floor partstream" ROUNDS=1` is a quick look, which leaves this page as it
+fourteen minutes on Linux with Node 20. `ONLY="floor partstream" ROUNDS=1` is a quick look, which leaves this page as it
 is.
 
 ## Where others are ahead
@@ -52,14 +52,13 @@ _EXPLANATION: Final = """
 ## How it is measured
 
 Everybody runs at the same time before one model server, over loopback, on the same processors as that server and the
-clients. In each round all have a turn, in an order of chance. One answer of each is compared letter by letter with what
-was to be said, and the words of every answer are counted. First words are timed in laps of {firsts} answers of each,
-{laps} laps a round, since the speed of a machine changes within seconds. A ratio is the median of the ratios of the
-laps or rounds, with the least and the most of them. The definitions are those of the public board of gateways
-(onthebench.ai).
+clients. In each lap, {laps} of a round, all have a turn, in an order of chance, those that take long last: the speed of
+a machine changes within seconds. One answer of each is compared letter by letter with what was to be said, and the
+words of every answer are counted. A ratio is the median of the ratios of the laps, with the least and the most of them.
+The definitions are those of the public board of gateways (onthebench.ai).
 
 - **Added to the first word**: from a request to its first word, less the same of the model server alone. One client,
-  answers of 10 words.
+  {firsts} answers of 10 words in a lap.
 - **Added to a gap**: from word to word of an answer of 64 words, one every 20 ms, less the same of the model server.
 - **Processor time**: the clock of the process with its ended threads, and its children, for an answer. 16 clients.
   Postgres' own processes are not in it. **A further word**: that of 200 words less that of 10, for each of the 190.
@@ -169,7 +168,7 @@ class _Figures:
     def at_work(self, one: Contestant) -> tuple[str, ...]:
         """A row of rates and processor times."""
         short, long = (self._results["answers"][one.name][words] for words in (_SHORT, _LONG))
-        rates = [f"{median(each['answers'] / each['seconds'] for each in rounds):,.0f}" for rounds in (short, long)]
+        rates = [f"{median(each['answers'] / each['seconds'] for each in laps):,.0f}" for laps in (short, long)]
         if one in (DIRECT, DIRECT_MESSAGES):
             return one.name, rates[0], "", "", rates[1], "", ""
         used, further = self._processor(one), self._further(one)
@@ -283,11 +282,11 @@ class _Figures:
         return [*chain.from_iterable(self._results[of][one.name])]
 
     def _processor(self, one: Contestant, words: str = _SHORT) -> list[float]:
-        """By round: the milliseconds of an answer."""
+        """By lap: the milliseconds of an answer."""
         return [each["processor"] / each["answers"] * 1e3 for each in self._results["answers"][one.name][words]]
 
     def _further(self, one: Contestant) -> list[float]:
-        """By round: the microseconds of a further word."""
+        """By lap: the microseconds of a further word."""
         pairs = zip(self._processor(one, _LONG), self._processor(one), strict=True)
         return [(long - short) / (int(_LONG) - int(_SHORT)) * 1e3 for long, short in pairs]
 
@@ -306,7 +305,7 @@ def _ratios(values: Sequence[float], others: Sequence[float]) -> list[float]:
 
 
 def _spread(values: Sequence[float]) -> str:
-    """The median, and what the rounds differ by."""
+    """The median, and what the laps differ by."""
     return f"{median(values):.2f} [{min(values):.2f}–{max(values):.2f}]"
 
 
