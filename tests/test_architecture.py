@@ -265,9 +265,9 @@ def test_one_module_imports_the_driver_of_postgres() -> None:
 # lowers a number lowers its row. A change that raises one says in its message for which capability.
 RATCHETS = {
     "modules": 353,
-    "lines": 131_000,
-    "lines of the wires": 30_586,
-    "functions per 1,000 lines": 61.9,
+    "lines": 130_700,
+    "lines of the wires": 30_583,
+    "functions per 1,000 lines": 61.8,
     "modules of less than 80 lines": 39,
     "modules with one importer, of their own package": 35,
     "percent of the lines that stand before a module's first definition": 8.9,
