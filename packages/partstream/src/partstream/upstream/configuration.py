@@ -474,6 +474,15 @@ def upstream_rows(protocol: str | None = None) -> Mapping[str, Setting]:
     """
     owners = protocols.BUILT_IN_PROTOCOLS if protocol in {None, protocols.AUTO} else (protocol,)
 
+    def read_body(value: Any, where: str) -> dict[str, Any]:  # the protocol knows what a body may hold
+        fields = kinds.json_object(value, where)
+        check_extra_body(fields, protocol or protocols.AUTO, where)
+        return fields
+
+    common: tuple[Setting, ...] = REQUEST_ROWS
+    if protocol is not None:
+        body = kinds.Kind(kinds.BODY.form, read_body, kinds.BODY.schema)
+        common = tuple(replace(row, kind=body) if row.name == EXTRA_BODY else row for row in REQUEST_ROWS)
     if len(owners) == 1:
         own_settings_of(owners[0])
 
@@ -481,7 +490,7 @@ def upstream_rows(protocol: str | None = None) -> Mapping[str, Setting]:
         foreign = (other for other in protocols.BUILT_IN_PROTOCOLS if other not in owners)
         return next((row.protocol for row in _own_rows(*foreign) if row.name == name), None)
 
-    rows = LateRows(lambda: (*REQUEST_ROWS, *_own_rows(*owners)))
+    rows = LateRows(lambda: (*common, *_own_rows(*owners)))
     request = Contents(Nesting.OBJECT, rows, elsewhere=elsewhere, is_open=True)
     return by_name(
         (
