@@ -38,8 +38,19 @@ def test_what_a_target_says_is_text_in_one_row():
     assert len(cells) == 7
     assert NASTY not in text
     assert "\x1b" not in text
-    assert not re.search(r"(?<!\\)<", text)
-    assert "https\\://" in text
+    assert "<" not in _acting(text)
+
+
+@pytest.mark.parametrize("said", ["https://evil.example", "@team", "www.evil.example", "them/theirs#1", "GH-1"])
+def test_nothing_that_a_target_says_is_a_link_or_names_a_person(said: str):
+    text = markdown_summary(report(check(Verdict.FAILED, got=f"ask {said} now")))
+    assert said in text
+    assert said not in _acting(text)
+
+
+def _acting(text: str) -> str:
+    """What Markdown and GitHub give a meaning: all but code and what is escaped."""
+    return re.sub(r"(`+)(?!`).*?(?<!`)\1(?!`)|\\.", "", text)
 
 
 def test_stale_entries_are_named():

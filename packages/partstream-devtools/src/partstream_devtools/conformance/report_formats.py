@@ -28,7 +28,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 from xml.sax.saxutils import escape, quoteattr
 
 from partstream.codec.checks import dataclass
-from partstream.codec.text import visible
+from partstream.codec.text import markdown_text, visible
 from partstream_devtools.conformance.report import Verdict, counts, tally_of
 from partstream_devtools.conformance.transcript import event_lines
 
@@ -176,8 +176,6 @@ _MOST_SHOWN: Final = 200
 """The most checks that a table names; CI systems cut a summary off that grows above a megabyte."""
 _MOST_CHARACTERS: Final = 400
 _SHOWN: Final = (Verdict.FAILED, Verdict.UNTESTABLE, Verdict.ERROR, Verdict.WARNING)
-_ESCAPES: Final = str.maketrans({one: f"\\{one}" for one in "\\`*_{}[]<>()#+!|~&@:"} | {"\n": " "})
-"""Characters that Markdown or GitHub give a meaning; a colon, because `https://` becomes a link by itself."""
 
 
 def markdown_summary(report: Mapping[str, Any]) -> str:
@@ -226,9 +224,8 @@ def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[s
 
 def _markdown(value: object) -> str:
     """A text that Markdown shows as it is, in one line."""
-    text = visible(str(value))
-    cut = text if len(text) <= _MOST_CHARACTERS else f"{text[:_MOST_CHARACTERS]}…"
-    return cut.translate(_ESCAPES)
+    text = visible(str(value)).replace("\n", " ")
+    return markdown_text(text if len(text) <= _MOST_CHARACTERS else f"{text[:_MOST_CHARACTERS]}…")
 
 
 # ---- Matrix ----
