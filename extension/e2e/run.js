@@ -164,6 +164,9 @@ function smokeRuns() {
   });
 }
 
+/** Repeated as the last lines: of a long output, a person and a continuous integration see the end. */
+const failures = [];
+
 async function run({ name, begin, checks, missing = [], table }) {
   const say = (text) => console.log(text.replaceAll(/^/gm, `${name}: `));
   if (missing.length > 0) {
@@ -183,9 +186,11 @@ async function run({ name, begin, checks, missing = [], table }) {
       say(`\n${table(results)}`);
     }
   } finally {
-    const failed = results.length === 0 || results.some(({ passed }) => !passed);
-    await session.stop({ keepLogs: failed || values["keep-logs"] });
-    if (failed) process.exitCode = 1;
+    const failed = results.filter(({ passed }) => !passed);
+    failures.push(...failed.map((check) => `${name}: FAIL ${check.name}\n${check.failure}`));
+    const hasFailed = results.length === 0 || failed.length > 0;
+    await session.stop({ keepLogs: hasFailed || values["keep-logs"] });
+    if (hasFailed) process.exitCode = 1;
   }
 }
 
@@ -195,7 +200,8 @@ async function goThrough(waiting) {
     const { name } = next;
     await run(next).catch((error) => {
       process.exitCode = 1;
-      console.log(`${name}: FAIL ${error.stack}`);
+      failures.push(`${name}: FAIL ${error.stack}`);
+      console.log(failures.at(-1));
     });
   }
 }
@@ -204,3 +210,4 @@ const waiting = (values.smoke ? smokeRuns() : RUNS).filter(
   ({ checks }) => !only || checks.some(({ name }) => only.test(name)),
 );
 await Promise.all(Array.from({ length: Number(values.lanes) }, () => goThrough(waiting)));
+for (const failure of failures) console.log(failure);

@@ -87,7 +87,7 @@ export const ADD_MODELS_CHECKS = [
         `call:read_file${JSON.stringify({ filePath: path, startLine: 1, endLine: 5 })}`,
       ];
       assert.match(await panel.ask(`scenario:tools ${calls.join(" ")}`), /lamp burns green/);
-      const rounds = upstream.since.filter(isAgentRequest);
+      const rounds = await upstream.rounds(2, isAgentRequest);
       assert.deepEqual(
         rounds.map(({ path, status }) => [path, status]),
         [

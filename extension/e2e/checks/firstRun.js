@@ -89,15 +89,7 @@ export const FIRST_RUN_CHECKS = [
       await panel.reload(palette);
       await panel.showsModel("citations");
       await screenshot("first-run-10-next-window");
-      // VS Code may restore the chat of the last window, or not, and late: then it takes the place of one that was begun.
-      const asked = "How high is it in metres?";
-      await until("the next window to answer", async () => {
-        if (!(await panel.hasQuestion(asked))) {
-          await panel.newChat();
-          await panel.send(asked);
-        }
-        return (await panel.text()).includes("330 metres high") && (await panel.hasQuestion(asked));
-      }, { limit: 60_000, describe: () => panel.text() });
+      await panel.showsInNextWindow("How high is it in metres?", /330 metres high/);
       assert.equal(server.readSettings()["chat.allowAnonymousAccess"], true);
     },
   },
@@ -136,8 +128,7 @@ export const FIRST_PROVIDER_CHECKS = [
         "chat.byokUtilityModelDefault": "mainAgent",
       });
       await panel.reload(palette);
-      await panel.send("at once in the next window");
-      await panel.shows("at once in the next window");
+      await panel.showsInNextWindow("at once in the next window", /at once in the next window/);
       assert.equal((await panel.notifications()).filter((text) => text.includes("account")).length, 0);
     },
   },

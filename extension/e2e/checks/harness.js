@@ -54,9 +54,7 @@ const stateOf = ({ body }) => stateIn(body.input ?? body.messages ?? body.conten
 
 /** What the requests since the mark are, once there are `count` of them; all of them were answered. */
 async function rounds(upstream, count) {
-  const ended = await until(`${count} requests at the upstream`, () => upstream.since.length >= count && upstream.since, {
-    describe: () => JSON.stringify(upstream.since.map(({ path, status }) => [path, status])),
-  });
+  const ended = await upstream.rounds(count);
   assert.deepEqual(
     ended.map(({ status }) => status),
     Array(count).fill(200),
@@ -184,7 +182,7 @@ const STOPS = {
     await panel.send(`scenario:long=400 pace:${patience(50)}`);
     const said = await panel.clickWaiting("answering for", () => screenshot("harness-answering"));
     assert.match(said, new RegExp(`^${MODEL}: answering for \\d+ s$`));
-    const [{ outcome, events }] = await until("the end at the upstream", () => upstream.since.length && upstream.since);
+    const [{ outcome, events }] = await upstream.rounds(1);
     assert.equal(outcome, "client_closed");
     assert.match(await panel.answer(), /The answer was stopped/);
     await screenshot("harness-stopped");

@@ -79,7 +79,7 @@ export const PANEL_CHECKS = [
       const text = await panel.ask(`scenario:tools ${calls.join(" ")}`);
       assert.match(text, /Here is what I found/);
       assert.match(text, /lamp burns green/);
-      const rounds = upstream.since.filter(isAgentRequest);
+      const rounds = await upstream.rounds(2, isAgentRequest);
       assert.equal(rounds.length, 2, "the upstream should have been asked twice");
       const outputs = rounds[1].body.input.filter(({ type }) => type === "function_call_output");
       const called = rounds[1].body.input.filter(({ type }) => type === "function_call");
@@ -109,7 +109,7 @@ export const PANEL_CHECKS = [
       const call = `call:read_file${JSON.stringify({ filePath, startLine: 1, endLine: 5 })}`;
       assert.match(await panel.ask(`scenario:tools ${call}`), /lamp burns green/);
       await screenshot("gateway-tool-call");
-      const rounds = upstream.since.filter(isAgentRequest);
+      const rounds = await upstream.rounds(2, isAgentRequest);
       assert.deepEqual(
         rounds.map(({ path, status }) => [path, status]),
         [

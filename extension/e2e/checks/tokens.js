@@ -72,9 +72,8 @@ export const TOKEN_CHECKS = [
         /too long for Small Model: it has 70,000 tokens and may have 60,000; send a shorter message, or/,
       );
       await screenshot("too-long");
-      const asked = upstream.since.filter(isAgentRequest).length;
       await until("the limit to be corrected", async () => (await limit()) === LEARNED_LIMIT, { describe: limit });
-      assert.equal(asked, 1, "the request was sent again by itself");
+      assert.equal((await upstream.rounds(1, isAgentRequest)).length, 1, "the request was sent again by itself");
       await panel.newChat();
       await panel.pickModel(MODEL);
       return text.match(/the conversation is too long[^\n]*/)?.[0];

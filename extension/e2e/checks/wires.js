@@ -54,10 +54,7 @@ export const WIRE_CHECKS = Object.entries(WIRE_MODELS).map(([protocol, model], i
     await until("the thinking in its block", async () => (await panel.thinking()).includes(THOUGHT), {
       describe: () => panel.text(),
     });
-    const rounds = await until("both requests of the turn", () => {
-      const ended = upstream.since.filter(offersTools);
-      return ended.length > 1 && ended;
-    });
+    const rounds = await upstream.rounds(2, offersTools);
     assert.deepEqual(
       rounds.map(({ status }) => status),
       [200, 200],

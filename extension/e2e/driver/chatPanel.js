@@ -190,10 +190,26 @@ export class ChatPanel {
     await this.sendWritten();
   }
 
-  /** Writes a message, and does not send it. */
+  /**
+   * Writes a message in place of what is there, and does not send it.
+   *
+   * A chat that opens meanwhile takes the focus: what a person typed into the picker may stand there then, and what was
+   * written may be gone.
+   */
   async write(text) {
-    await this.#input.click();
-    await this.#page.keyboard.insertText(text);
+    const bare = (one) => one.replaceAll(/\s/g, ""); // Lines are wrapped, and their spaces do not break.
+    const shown = async () => (await this.#input.locator(".view-line").allInnerTexts()).map(bare).filter(Boolean);
+    await until(
+      "the message in its box",
+      async () => {
+        await this.#input.click();
+        await this.#page.keyboard.press("ControlOrMeta+A");
+        await this.#page.keyboard.insertText(text);
+        const lines = await shown();
+        return lines.length > 0 && lines.every((line) => bare(text).includes(line));
+      },
+      { describe: shown },
+    );
   }
 
   /** Sends what was written. */
@@ -203,6 +219,30 @@ export class ChatPanel {
     await until("the question to be taken", async () => (await this.#lastRow()) > before, {
       describe: async () => `row ${await this.#lastRow()} after row ${before}, and the input says ${await this.#input.innerText()}`,
     });
+  }
+
+  /**
+   * Sends a message in a window that was just loaded, and waits until its answer shows `expected`, a regular expression.
+   *
+   * VS Code may restore the chat of the last window, or not, and late: that chat then takes the place of the one that was
+   * begun, with what was written or asked in it. A person would write it again.
+   */
+  async showsInNextWindow(text, expected) {
+    let before;
+    await until(
+      `the next window to answer ${text}`,
+      async () => {
+        const isTaken = async () => (await this.hasQuestion(text)) && (await this.#lastRow()) > before;
+        if (!(await this.hasQuestion(text))) {
+          before = await this.#lastRow();
+          await this.write(text);
+          await this.#page.keyboard.press("Enter");
+          await until("the question to be taken", isTaken, { limit: CHOICE_LIMIT, within: patience }).catch(() => false);
+        }
+        return (await isTaken()) && expected.test(await this.text());
+      },
+      { limit: OPEN_LIMIT, describe: () => this.text() },
+    );
   }
 
   /** Sends a message and gives the answer's text when it is whole. */

@@ -64,6 +64,14 @@ export class Upstream {
     });
   }
 
+  /** The exchanges after the mark that fit, once there are `count`: the panel may have an answer before its end is here. */
+  rounds(count, fits = () => true) {
+    const fitting = () => this.since.filter(fits);
+    return until(`${count} exchanges at the upstream`, () => fitting().length >= count && fitting(), {
+      describe: () => JSON.stringify(this.since.map(({ path, status }) => [path, status])),
+    });
+  }
+
   #text() {
     return readFileSync(this.#log, "utf8");
   }

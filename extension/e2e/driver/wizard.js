@@ -1,9 +1,10 @@
 /** The pages of *Add Models* as a person has them: read one, choose, write, go back. */
 import { isOpaque } from "./opaque.js";
-import { until } from "./wait.js";
+import { patience, until } from "./wait.js";
 
 const WIDGET = ".quick-input-widget:visible";
 const PAGE_LIMIT = 30_000;
+const CLOSE_LIMIT = 1500;
 
 export class Wizard {
   #page;
@@ -85,8 +86,10 @@ export class Wizard {
   /** Closes the page, if one is there: Escape means something else to whatever has the focus without it. */
   async close() {
     const widget = this.#page.locator(WIDGET);
-    if ((await widget.count()) === 0) return;
-    await this.#page.keyboard.press("Escape");
-    await widget.waitFor({ state: "detached" }).catch(() => undefined);
+    await until("the page to be gone", async () => {
+      if ((await widget.count()) === 0) return true;
+      await this.#page.keyboard.press("Escape"); // Between two pages nobody takes it.
+      return widget.waitFor({ state: "detached", timeout: patience(CLOSE_LIMIT) }).then(() => true, () => false);
+    });
   }
 }
