@@ -353,9 +353,7 @@ def command(context: click.Context, /, **options: Any) -> None:
 def _refused(reason: str, options: Mapping[str, Any]) -> int:
     """Says why the target cannot be tested, without secrets."""
     _say_that_it_has_ended()
-    make_console(stderr=True).print(
-        f"error: {visible(_redactor_of(options).redact(reason))}", style="bold red", markup=False
-    )
+    make_console(stderr=True).print(Text(f"error: {visible(_redactor_of(options).redact(reason))}", "bold red"))
     return reports.ReportCode.NOT_USABLE
 
 

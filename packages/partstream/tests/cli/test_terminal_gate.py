@@ -285,6 +285,17 @@ def test_what_a_server_says_begins_no_finding(is_terminal: bool, tmp_path: Path)
     run(test())
 
 
+@pytest.mark.parametrize("words", ["models --base-url URL", "chat hi --model m --base-url URL", "add URL"])
+def test_an_error_of_a_server_is_one_line(words: str, tmp_path: Path):
+    async def test() -> None:
+        async with server_of(document(400, json.dumps({"error": {"message": FORGED}}).encode())) as (url, _):
+            ended = await call(*words.replace("URL", url).split(), PARTSTREAM_DATA=str(tmp_path))
+        assert "forged" in ended.errors
+        assert not begins_a_line(ended.errors)
+
+    run(test())
+
+
 def test_what_a_server_says_begins_no_line_of_the_recorder(tmp_path: Path):
     async def test() -> None:
         refusal = document(400, json.dumps({"error": {"message": FORGED}}).encode())

@@ -15,7 +15,6 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
 import click
-from rich.markup import escape
 from rich.text import Text
 
 from partstream.cli.add_answers import AddAnswers, KeySource, ServerAddress, kept, key_of, key_place, moved, place_of
@@ -259,10 +258,10 @@ class _Addition:
         return addition if chosen is None else replace(addition, settings={**addition.settings, "defaultModel": chosen})
 
     def _say(self, text: str) -> None:
-        self.console.print(escape(visible(text)))
+        self.console.print(Text(visible(text)))
 
     def _complain(self, text: str) -> None:
-        make_console(stderr=True).print(f"[red]{escape(visible(text))}[/red]")
+        make_console(stderr=True).print(Text(visible(text), "red"))
 
 
 async def _asked(gateway: GatewayConfiguration) -> tuple[list[str], Detected | None]:

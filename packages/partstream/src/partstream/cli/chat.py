@@ -13,7 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import click
-from rich.markup import escape
+from rich.text import Text
 
 from partstream.cli.captures import KEPT, ChatCaptures, chat_captures
 from partstream.cli.console import MOMENTS, StreamRenderer, make_console, saying_that_it_waits, usage_line
@@ -72,7 +72,7 @@ class Screens:
 
     def say(self, text: str, style: str = "dim") -> None:
         """Says something beside the answers."""
-        self.aside.print(f"[{style}]{escape(visible(text))}[/{style}]")
+        self.aside.print(Text(visible(text), style))
 
 
 @dataclass(slots=True)
@@ -142,7 +142,7 @@ class ChatSession:
                 except PartstreamError as error:
                     self.screens.say(self.partner.explain(error), "red")
                     name = self.partner.vendor
-            self.screens.aside.print(f"[bold]{escape(visible(name))}[/bold] {escape(visible(self.partner.place))}")
+            self.screens.aside.print(Text.assemble((visible(name), "bold"), f" {visible(self.partner.place)}"))
             self.screens.say(_HELP)
         with self.captures.capture_socket():
             for line in _typed_lines() if interactive else sys.stdin:
@@ -261,7 +261,7 @@ class ChatSession:
         except FileNotKeptError as error:
             self.screens.say(f"A file ({described(part)}) could not be saved: {error}.", "red")
             return False
-        self.screens.out.print(escape(visible(f"{kept.path} ({kept.description})")), soft_wrap=True)
+        self.screens.out.print(Text(visible(f"{kept.path} ({kept.description})")), soft_wrap=True)
         return True
 
 

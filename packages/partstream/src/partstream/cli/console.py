@@ -248,7 +248,7 @@ class StreamRenderer:
         else:
             line = f"data: {visible(part.mime_type)}, {len(part.data):,} bytes"
         self.end_line()
-        self._console.print(f"[dim]{escape(line)}[/dim]")
+        self._console.print(Text(line, "dim"))
 
     def _show_finish(self, finish: Finish) -> None:
         self.end_line()
@@ -258,15 +258,15 @@ class StreamRenderer:
             words.append(f"finish {finish.reason.unified}{raw}")
         if finish.usage is not None:
             words.append(usage_line(finish.usage))
-        self._console.print(f"[dim]── {escape(' · '.join(words))}[/dim]")
+        self._console.print(Text(f"── {' · '.join(words)}", "dim"))
         if finish.error is not None:
-            self._console.print(f"[red]{escape(visible(finish.error.message))}[/red]")
+            self._console.print(Text(visible(finish.error.message), "red"))
         elif finish.explanation:
-            self._console.print(escape(visible(finish.explanation)))
+            self._console.print(Text(visible(finish.explanation)))
         for edit in finish.edits:
-            self._console.print(f"[dim]   taken out of the conversation by the server: {escape(visible(edit))}[/dim]")
+            self._console.print(Text(f"   taken out of the conversation by the server: {visible(edit)}", "dim"))
         for kind, count in self._unmapped.most_common():
-            self._console.print(f"[dim]   {count} × {escape(visible(kind))}: not shown, no part represents it[/dim]")
+            self._console.print(Text(f"   {count} × {visible(kind)}: not shown, no part represents it", "dim"))
 
 
 def usage_line(usage: parts.Usage | None) -> str:
@@ -422,7 +422,7 @@ class Questions:
 
     def say(self, text: str) -> None:
         """Says something, in the place where questions are asked."""
-        self._console.print(escape(visible(text)))
+        self._console.print(Text(visible(text)))
 
     def _need_person(self, question: str, option: str) -> None:
         if not self.has_person:

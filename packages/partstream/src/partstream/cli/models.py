@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import click
 from rich.cells import cell_len
-from rich.markup import escape
 from rich.padding import Padding
 from rich.text import Text
 
@@ -100,7 +99,7 @@ def command(
 
 
 def _fail(said: str) -> NoReturn:
-    make_console(stderr=True).print(f"[red]{escape(visible(said))}[/red]", soft_wrap=True)
+    make_console(stderr=True).print(Text(visible(said), "red"), soft_wrap=True)
     sys.exit(ExitCode.FAILED)
 
 
