@@ -18,7 +18,7 @@ import click
 from partstream.cli.terminal import ExitCode
 from partstream.codec.checks import dataclass, replace
 from partstream.codec.system import read_given
-from partstream.codec.text import visible
+from partstream.codec.text import on_one_line, visible
 from partstream.lm.outputs import Finish, Outcome, StreamOptions, StreamOutput
 from partstream.protocols.protocol import PROTOCOLS
 from partstream_devtools.bundles.documents import BundleError
@@ -310,7 +310,8 @@ PACE: Final = click.types.FuncParamType(_pace)
 def notice(opened: OpenedRecordings, recordings: Sequence[Recording]) -> None:
     """Says on standard error what of a file is not used, if anything is."""
     if opened.left_out:
-        click.echo(f"{opened.file}: left out, no answers of a model: {', '.join(opened.left_out)}", err=True)
+        left_out = on_one_line(", ".join(opened.left_out))
+        click.echo(f"{opened.file}: left out, no answers of a model: {left_out}", err=True)
     rest = [one for one in opened.recordings if one not in recordings]
     if rest:
         used = ", ".join(one.label for one in recordings)

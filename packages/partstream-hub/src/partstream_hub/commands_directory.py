@@ -177,7 +177,7 @@ def _read_fields(
         option = " ".join([configuration.FIELDS[section][name].option, *(f"({one})" for one in deeper)])
         said.append(f"{option}: got {fault.got}, expected {fault.expected}")
     if said:
-        raise click.UsageError("\n".join(said))
+        raise click.UsageError("; ".join(said))
     return entry
 
 

@@ -267,6 +267,30 @@ def test_what_a_recording_says_begins_no_line_of_a_report(tmp_path: Path):
     run(test())
 
 
+def test_what_a_recording_names_begins_no_line_of_what_is_left_out_and_of_errors(tmp_path: Path):
+    chunk = {"choices": [{"index": 0, "delta": {"content": "hi"}, "finish_reason": "stop"}]}
+    stream = f"data: {json.dumps(chunk)}\n\ndata: [DONE]\n\n"
+    answer = {"status": 200, "headers": [], "content": {"mimeType": "text/event-stream", "text": stream}}
+    entries = [
+        {
+            "startedDateTime": "2026-01-01T00:00:00Z",
+            "request": {"method": method, "url": f"http://h/v1/{path}", "headers": []},
+            "response": answer,
+        }
+        for method, path in ((FORGED, "files"), ("POST", "chat/completions"))
+    ]
+    file = tmp_path / "one.har"
+    file.write_text(json.dumps({"log": {"version": "1.2", "entries": entries}}))
+
+    async def test() -> None:
+        for words in (("check", str(file)), ("check", str(tmp_path / FORGED)), ("replay", str(tmp_path / FORGED))):
+            ended = await call(*words)
+            assert "forged" in ended.errors
+            assert not begins_a_line(ended.errors)
+
+    run(test())
+
+
 @pytest.mark.parametrize("is_terminal", [False, True], ids=["a file", "a terminal"])
 def test_what_a_server_says_begins_no_finding(is_terminal: bool, tmp_path: Path):
     async def test() -> None:

@@ -18,6 +18,7 @@ import click
 from partstream._version import __version__
 from partstream.cli.terminal import ExitCode, drop_output, gated_streams
 from partstream.codec.silent_log import end_silence
+from partstream.codec.text import on_one_line
 from partstream.plugins import COMMANDS as ADDED_COMMANDS
 from partstream.plugins import MissingPackageError, PluginLoadError, added, find
 
@@ -105,6 +106,9 @@ class _LazyGroup(click.Group):
                 return super().invoke(ctx)
             finally:
                 sys.stdout.flush()
+        except click.ClickException as error:  # what others say in it begins no line
+            error.message = on_one_line(error.message)
+            raise
         except KeyboardInterrupt:
             click.echo(err=True)
             ctx.exit(ExitCode.INTERRUPTED)
