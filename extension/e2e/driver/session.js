@@ -21,6 +21,7 @@ export const PYTHON = process.env.PARTSTREAM_PYTHON ?? join(ROOT, ".venv/bin/pyt
 const BROWSERS = [process.env.CHROMIUM, "/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
 
 export class Session {
+  #remove;
   processes = new Processes();
   upstream = new Upstream();
   panel = new ChatPanel();
@@ -35,7 +36,9 @@ export class Session {
     this.folder = folder ?? mkdtempSync(join(tmpdir(), "partstream-e2e-"));
     this.server = new CodeServer(this.processes, this.folder, workspace);
     this.consumer = new Consumer(this.folder);
-    if (!folder) process.on("exit", () => rmSync(this.folder, { recursive: true, force: true }));
+    // A process that was just killed may still write into it.
+    this.#remove = () => folder ?? rmSync(this.folder, { recursive: true, force: true, maxRetries: 20 });
+    process.on("exit", this.#remove);
     rmSync(artifacts, { recursive: true, force: true });
     mkdirSync(artifacts, { recursive: true });
   }
@@ -92,7 +95,7 @@ export class Session {
     await this.panel.screenshot(join(this.artifacts, `${name}.png`), clip);
   };
 
-  /** Ends all that was started. The logs go into the artefacts when `keepLogs` says so. */
+  /** Ends all that was started, and removes the folder that was made. `keepLogs` puts the logs into the artefacts. */
   async stop({ keepLogs = false } = {}) {
     await this.panel.close();
     this.harness?.close();
@@ -102,6 +105,8 @@ export class Session {
     if (keepLogs) {
       for (const name of ["code-server.log", "upstream.jsonl", "data/logs"]) this.#keep(name, join("logs", name));
     }
+    process.off("exit", this.#remove);
+    this.#remove();
   }
 
   #keep(name, as) {
