@@ -107,7 +107,7 @@ class _LazyGroup(click.Group):
             finally:
                 sys.stdout.flush()
         except click.ClickException as error:  # what others say in it begins no line
-            error.message = on_one_line(error.message)
+            vars(error)["message"] = on_one_line(error.message)
             raise
         except KeyboardInterrupt:
             click.echo(err=True)
