@@ -164,7 +164,7 @@ function smokeRuns() {
   });
 }
 
-/** Repeated as the last lines: of a long output, a person and a continuous integration see the end. */
+/** Repeated as the last lines: the log of a failed build is often cut to its end. */
 const failures = [];
 
 async function run({ name, begin, checks, missing = [], table }) {
