@@ -117,6 +117,16 @@ const shows = (panel, text) =>
     },
   );
 
+/** Chooses a model for completions, and waits until it is the one that is asked. */
+async function choose({ panel, palette }, name) {
+  await palette.run("Partstream: Choose the Model for Completions");
+  await palette.answer(name);
+  await until(`the item to name ${name}`, async () => (await item(panel).innerText()).includes(name), {
+    describe: () => item(panel).innerText(),
+    limit: 30_000,
+  });
+}
+
 export const COMPLETION_CHECKS = [
   {
     name: "completions: ghost text of a server, which Tab takes, and an item that counts it",
@@ -178,12 +188,7 @@ export const COMPLETION_CHECKS = [
     name: "completions: a Python file completes once it is chosen",
     async run({ panel, palette, screenshot }) {
       const { keyboard } = panel.page;
-      await palette.run("Partstream: Choose the Model for Completions");
-      await palette.answer("Fill");
-      await until("the item to name the other model", async () => (await item(panel).innerText()).includes("Fill"), {
-        describe: () => item(panel).innerText(),
-        limit: 30_000,
-      });
+      await choose({ panel, palette }, "Fill");
       await opened(panel);
       await keyboard.press("Enter");
       await keyboard.type("value = ");
@@ -205,8 +210,7 @@ export const COMPLETION_CHECKS = [
       assert.match(said, refusal);
       await screenshot("budget-spent");
       upstream.mark();
-      await palette.run("Partstream: Choose the Model for Completions");
-      await palette.answer(THRIFTY);
+      await choose({ panel, palette }, THRIFTY);
       await opened(panel);
       await panel.page.keyboard.press("Enter");
       await panel.page.keyboard.type("cost = ");
