@@ -81,8 +81,8 @@ export const INSPECTOR_CHECKS = [
       await palette.answer("Partstream");
       await palette.answer("Trace");
       await panel.newChat();
-      await panel.ask("scenario:text");
-      const traced = await until("lines of the trace", () => {
+      const traced = await until("lines of the trace", async () => {
+        await panel.ask("scenario:text"); // The level reaches the sidecar a moment after it was chosen.
         const lines = server.readOutputChannel().split("\n").filter((line) => /\[trace\].*answer \d+ #\d+/.test(line));
         return lines.some((line) => line.includes("response.completed")) && lines;
       });
