@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { join } from "node:path";
-import { patience, until } from "../driver/wait.js";
+import { bound, patience, until } from "../driver/wait.js";
 
 const FILE = "area.py";
 const COMPLETION = "3.14159 * radius ** 2";
@@ -15,6 +15,8 @@ const BUDGET = "0.0001 USD/day";
 /** Milliseconds between two keys, and those without a key before a model is asked: each key interrupts a question. */
 const KEY = 150;
 const DELAY = 60;
+/** Milliseconds in which the next key must have closed the connection of the question before, on a quiet machine. */
+const CANCELLED_IN = 50;
 
 const PROVIDER = `
 from partstream import completion_model
@@ -176,11 +178,11 @@ export const COMPLETION_CHECKS = [
       const late = cancelled
         .map(({ begunAt, endedAt }) => endedAt - (keys.find((key) => key > begunAt) ?? endedAt))
         .sort((one, other) => one - other);
-      // Each ends before the next one begins, and long before its answer. How fast is said, and no condition: it depends
-      // on what else the machine does.
+      // Each ends before the next one begins, and long before its answer.
       assert.equal(scripted.most, 1, `${scripted.most} questions ran at a time`);
       assert.ok(cancelled.length >= 5, `only ${cancelled.length} of ${scripted.asked.length} questions were ended`);
       const median = late[Math.floor(late.length / 2)];
+      assert.ok(median < bound(CANCELLED_IN), `a question ended ${median} ms after the next key`);
       return `${scripted.asked.length} questions, ${cancelled.length} ended by the next key, in ${median.toFixed(0)} ms (at most ${late.at(-1).toFixed(0)})`;
     },
   },
