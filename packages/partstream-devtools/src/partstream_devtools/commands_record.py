@@ -86,7 +86,7 @@ class RecordScreen:
             echo_while_read(json.dumps(said, ensure_ascii=False))
             return
         for error in errors:
-            click.echo(f"Error: {error}", err=True)
+            click.echo(f"Error: {on_one_line(error)}", err=True)
         for line in lines:
             echo_while_read(line)
 

@@ -310,10 +310,11 @@ PACE: Final = click.types.FuncParamType(_pace)
 def notice(opened: OpenedRecordings, recordings: Sequence[Recording]) -> None:
     """Says on standard error what of a file is not used, if anything is."""
     if opened.left_out:
-        left_out = on_one_line(", ".join(opened.left_out))
-        click.echo(f"{opened.file}: left out, no answers of a model: {left_out}", err=True)
+        left_out = ", ".join(opened.left_out)
+        click.echo(on_one_line(f"{opened.file}: left out, no answers of a model: {left_out}"), err=True)
     rest = [one for one in opened.recordings if one not in recordings]
     if rest:
         used = ", ".join(one.label for one in recordings)
         others = ", ".join(one.label for one in rest)
-        click.echo(f"{opened.file} holds {len(opened.recordings)} answers: this is {used}; also {others}", err=True)
+        said = f"{opened.file} holds {len(opened.recordings)} answers: this is {used}; also {others}"
+        click.echo(on_one_line(said), err=True)

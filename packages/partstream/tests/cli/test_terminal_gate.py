@@ -279,12 +279,13 @@ def test_what_a_recording_names_begins_no_line_of_what_is_left_out_and_of_errors
         }
         for method, path in ((FORGED, "files"), ("POST", "chat/completions"))
     ]
-    file = tmp_path / "one.har"
+    missing, file, many = (tmp_path / name for name in (FORGED, "one.har", f"{FORGED}.har"))
     file.write_text(json.dumps({"log": {"version": "1.2", "entries": entries}}))
+    many.write_text(json.dumps({"log": {"version": "1.2", "entries": [entries[1], entries[1]]}}))
 
     async def test() -> None:
-        for words in (("check", str(file)), ("check", str(tmp_path / FORGED)), ("replay", str(tmp_path / FORGED))):
-            ended = await call(*words)
+        for command, path in (("check", file), ("check", missing), ("replay", missing), ("replay", many)):
+            ended = await call(command, str(path))
             assert "forged" in ended.errors
             assert not begins_a_line(ended.errors)
 
